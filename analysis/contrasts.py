@@ -1,0 +1,174 @@
+"""Declared contrasts of two arms, and their verdicts.
+
+Literature: see `intervals` (Student 1908; Fieller 1954; Franz 2007; Kalibera & Jones 2013) and
+`permutation` (Fisher 1935; Holm 1979), and
+    D. J. Schuirmann, "A comparison of the two one-sided tests procedure...", J. Pharmacokin.
+        Biopharm. 15 (1987): equivalence by an interval inside margins. With a 95 % interval each of
+        the two one-sided tests is at 2.5 %, stricter than the customary 5 %.
+    J. M. Hoenig, D. M. Heisey, "The abuse of power", Am. Stat. 55 (2001): why an undecided contrast
+        is answered with the effect the design could detect, never with observed power.
+
+The block is the unit: x_b and y_b come from the same block, and a block in which either arm lacks a
+valid row is dropped as a pair and counted.  What drifts from block to block cancels.  Net of the
+null agent the difference and hence p are the same, only the ratio differs: one p a contrast, and
+Holm's family is the declared contrasts under their own method (headline with statistics off, the
+articles' method with statistics on).
+
+Margins (design rules of the study): a ratio inside 0.9-1.1 or a difference within 0.005 % of a
+core, half of what a process that only sleeps costs at one scrape a second (0.011 %).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.intervals import Array, Interval, fieller, is_constant, mean_interval
+from analysis.load import Run
+from analysis.measures import LEFT_ALONE, Measures
+from analysis.permutation import ALPHA, blocks_needed, holm, sign_flip_p, smallest_p
+
+RATIO_MARGIN = (0.9, 1.1)
+DIFFERENCE_MARGIN = 0.005  # percent of one core
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two arms in the same blocks. Means and difference in the measure's unit; p is unadjusted."""
+
+    blocks: tuple[int, ...]
+    dropped: int
+    numerator: Interval
+    denominator: Interval
+    difference: Interval
+    ratio: Interval
+    p: float | None
+    detectable: float | None
+
+
+def detectable_effect(differences: Array, family: int = 1) -> float | None:
+    """Smallest true difference found with 80 % power, in the differences' unit.
+
+    (t(n-1, 1 - alpha/2m) + t(n-1, 0.8)) sd / sqrt(n), the t approximation to the permutation test,
+    at Holm's strictest level alpha/m. None if n blocks cannot reach that level, or have no spread.
+    """
+    n = len(differences)
+    if n < 2 or smallest_p(n) * family >= ALPHA or is_constant(differences):
+        return None
+    factor = float(stats.t.ppf(1 - ALPHA / (2 * family), n - 1) + stats.t.ppf(POWER, n - 1))
+    return factor * float(np.std(differences, ddof=1)) / math.sqrt(n)
+
+
+def compare(
+    x: pd.Series[float], y: pd.Series[float], blocks: set[int] | None = None, family: int = 1
+) -> Comparison:
+    """Compare two series by block. `blocks`: where both were tried, to count the dropped."""
+    both = sorted(set(x.index) & set(y.index))
+    tried = blocks if blocks is not None else set(x.index) | set(y.index)
+    xs = x.loc[both].to_numpy(dtype=np.float64)
+    ys = y.loc[both].to_numpy(dtype=np.float64)
+    return Comparison(
+        blocks=tuple(int(b) for b in both),
+        dropped=len(tried - set(both)),
+        numerator=mean_interval(xs),
+        denominator=mean_interval(ys),
+        difference=mean_interval(xs - ys),
+        ratio=fieller(xs, ys),
+        p=sign_flip_p(xs - ys) if both else None,
+        detectable=detectable_effect(xs - ys, family),
+    )
+
+
+def verdict(c: Comparison, adjusted: float | None, family: int = 1) -> tuple[str, str]:
+    """(verdict, why) about the numerator: indistinguishable, cheaper, dearer, undetermined."""
+    n = len(c.blocks)
+    if c.ratio.inside(*RATIO_MARGIN):
+        return "indistinguishable", "the interval of the ratio lies inside 0.9 to 1.1"
+    if c.difference.inside(-DIFFERENCE_MARGIN, DIFFERENCE_MARGIN):
+        return "indistinguishable", "the interval of the difference lies within ±0.005 % of a core"
+    if adjusted is not None and adjusted < ALPHA and c.difference.estimate:
+        word = "dearer" if c.difference.estimate > 0 else "cheaper"
+        return word, f"adjusted p = {adjusted:.2g}"
+    floor = min(1.0, smallest_p(n) * family)
+    if floor >= ALPHA:
+        need = blocks_needed(family)
+        contrasts = "one contrast" if family == 1 else f"{family} contrasts"
+        return "undetermined", (
+            f"{n} block{'s' if n != 1 else ''} and {contrasts} cannot bring the adjusted p below "
+            f"{floor:.2g}; {need} blocks are the fewest that reach {ALPHA:g}"
+        )
+    if c.detectable is None:
+        return "undetermined", f"adjusted p = {adjusted:.2g}; the differences have no spread"
+    return "undetermined", (
+        f"adjusted p = {adjusted:.2g}; smallest detectable effect {c.detectable:.2g} % of a core"
+    )
+
+
+def _level(contrast: dict[str, Any]) -> int:
+    processes = contrast.get("processes")
+    return LEFT_ALONE if processes is None else int(processes)
+
+
+def _instruments(run: Run, arms: tuple[str, str], statistics: str) -> list[str]:
+    t = run.trials
+    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & t["arm"].isin(arms)]
+    return sorted(set(rows[rows["statistics"] == statistics]["instrument"].astype(str)))
+
+
+def evaluate(measures: Measures) -> list[dict[str, Any]]:
+    """The run's declared contrasts, in their order.
+
+    Keys: id, numerator, denominator, statistics, level, measure, comparison (None if unavailable),
+    p_adjusted, verdict, why, others {measure: Comparison} for the methods beside the declared one.
+    """
+    run = measures.run
+    declared = run.plan.get("contrasts") or []
+    family = len(declared)
+    found: list[dict[str, Any]] = []
+    for contrast in declared:
+        x, y, statistics = contrast["numerator"], contrast["denominator"], contrast["statistics"]
+        level = _level(contrast)
+        measure = "published" if statistics == "on" else "headline"
+        reasons = [
+            f"{run.title(arm)}: {text}"
+            for arm in (x, y)
+            if (text := measures.reason(measure, arm, level))
+        ]
+        instruments = _instruments(run, (x, y), statistics)
+        if len(instruments) > 1:
+            reasons.append(f"measured with two instruments ({', '.join(instruments)})")
+
+        def comparison(name: str, x: str = x, y: str = y, level: int = level) -> Comparison:
+            state = "on" if name == "published" else "off"
+            tried = measures.blocks(x, level, state) & measures.blocks(y, level, state)
+            a, b = measures.get(name, x, level), measures.get(name, y, level)
+            return compare(a, b, tried, family)
+
+        beside = ("headline", "headline_net", "headline_hot", "agent", "published")
+        others = {name: comparison(name) for name in beside if name != measure}
+        main = None if reasons else comparison(measure)
+        found.append(
+            {
+                **{key: contrast[key] for key in ("id", "numerator", "denominator", "statistics")},
+                "level": level,
+                "measure": measure,
+                "comparison": main if main is not None and main.blocks else None,
+                "reason": "; ".join(reasons)
+                or ("" if main and main.blocks else "no block has both arms"),
+                "others": {name: c for name, c in others.items() if c.blocks},
+            }
+        )
+    adjusted = holm([f["comparison"].p if f["comparison"] else None for f in found])
+    for entry, p in zip(found, adjusted, strict=True):
+        entry["p_adjusted"] = p
+        if entry["comparison"] is None:
+            entry["verdict"], entry["why"] = "unavailable", entry["reason"]
+        else:
+            entry["verdict"], entry["why"] = verdict(entry["comparison"], p, family)
+    return found

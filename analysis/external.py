@@ -1,0 +1,107 @@
+"""What a program adds to other tasks' events, and whether two instruments agree on an arm's cost.
+
+External instrument: a fixed count of work (`events` billed context switches) is timed with the arm
+attached and, in the same block, with the null agent in its place. One value per block and pace:
+
+    ns per switch = work_ns[arm] / events - work_ns[null_agent] / events
+
+so that drift between blocks cancels and the block stays the unit of inference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.intervals import Interval, mean_interval
+from analysis.load import Run
+
+NULL_AGENT = "null_agent"
+PACES = ("paced", "hot")
+HOOK = "sched_switch"  # the event whose rate every row records
+
+
+def in_other_tasks(run: Run, arm: str) -> bool:
+    """True if the arm's programs run in tasks other than its reader, out of its cgroup's sight."""
+    return run.arms.get(arm, {}).get("context") in ("others", "both")
+
+
+def ns_per_switch(run: Run) -> pd.DataFrame:
+    """Columns arm, pace, block, value: added ns per switch, for blocks with a valid pair of rows.
+
+    Several rows of an arm in one block and pace are averaged. The warm-up block is left out.
+    """
+    trials = run.trials
+    rows = trials[
+        (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
+    ]
+    rows = rows.dropna(subset=["work_ns", "events", "pace"])
+    each = pd.DataFrame(
+        {
+            "arm": rows["arm"].astype(str),
+            "pace": rows["pace"].astype(str),
+            "block": rows["block"].astype(int),
+            "value": rows["work_ns"].astype(float) / rows["events"].astype(float),
+        }
+    )
+    mean = each.groupby(["arm", "pace", "block"], as_index=False)["value"].mean()
+    null = mean[mean["arm"] == NULL_AGENT].set_index(["pace", "block"])["value"]
+    arms = mean[mean["arm"] != NULL_AGENT].set_index(["pace", "block"])
+    paired = arms.join(null.rename("null"), how="inner").reset_index()
+    paired["value"] = paired["value"] - paired["null"]
+    made: pd.DataFrame = paired[["arm", "pace", "block", "value"]]
+    return made
+
+
+def external_reason(run: Run, arm: str, pace: str = "paced") -> str:
+    """Why the arm has no added cost per switch; empty if nothing stands against it."""
+    hook = run.arms.get(arm, {}).get("hook")
+    if hook != HOOK:
+        event = hook or "no named event"
+        return f"its programs run in other tasks, on {event}, which is not calibrated"
+    trials = run.trials[(run.trials["kind"] == "external") & (run.trials["pace"] == pace)]
+    for name in (arm, NULL_AGENT):
+        rows = trials[trials["arm"] == name]
+        if rows.empty:
+            return f"the run has no {pace} calibration of {name}"
+        if not ((rows["status"] == "ok") & (rows["block"] > 0)).any():
+            bad = rows[rows["status"] != "ok"]
+            detail = (
+                "" if bad.empty or pd.isna(bad["reason"].iloc[0]) else f": {bad['reason'].iloc[0]}"
+            )
+            return f"no valid {pace} calibration of {name}{detail}"
+    return ""
+
+
+def calibration(run: Run) -> list[dict[str, Any]]:
+    """Per arm and pace the mean added ns per switch (keys arm, pace, interval, reason)."""
+    values = ns_per_switch(run)
+    made: list[dict[str, Any]] = []
+    for arm in run.arms:
+        if not in_other_tasks(run, arm):
+            continue
+        for pace in PACES:
+            found = values[(values["arm"] == arm) & (values["pace"] == pace)]["value"]
+            interval = mean_interval(found.to_numpy(dtype=float))
+            reason = "" if interval.n else external_reason(run, arm, pace)
+            made.append({"arm": arm, "pace": pace, "interval": interval, "reason": reason})
+    return made
+
+
+def agreement(residual: Interval) -> str:
+    """Verdict of the cross-check on the residual (published method minus headline, % of a core)."""
+    if residual.low is None or residual.high is None or residual.estimate is None:
+        return f"not comparable: {residual.note}"
+    half = (residual.high - residual.low) / 2
+    if residual.low <= 0 <= residual.high:
+        return f"agree within the joint interval, ±{half:.3g} % of a core"
+    side = "above" if residual.estimate > 0 else "below"
+    return f"gap: kernel statistics {abs(residual.estimate):.3g} % of a core {side} the headline"
+
+
+def paired_difference(x: pd.Series[float], y: pd.Series[float]) -> Interval:
+    """Interval of x - y over the blocks both have."""
+    both = x.index.intersection(y.index)
+    return mean_interval(np.asarray(x.loc[both] - y.loc[both], dtype=np.float64))

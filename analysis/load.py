@@ -1,0 +1,225 @@
+"""Reads one run from data/raw and checks it against data/schema.json and its own plan."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pandera.errors
+
+from analysis.schema import columns, file_of, frame_schema, schema
+
+# What a row repeats from its planned trial: a difference means that the two do not belong together.
+PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace"]
+AGAIN = "measure the run again, or take the folder out of data/raw"
+RESUME = "resume the run (./study run), or take the folder out of data/raw"
+
+
+class RunError(Exception):
+    """A run that cannot be used; the message is one line: file, place, cause and cure."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as measured. `finished` is False while planned trials have no row yet."""
+
+    path: Path
+    manifest: dict[str, Any]
+    trials: pd.DataFrame
+    scrapes: pd.DataFrame
+    finished: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["run"])
+
+    @property
+    def study(self) -> str:
+        return str(self.manifest["study"])
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        plan: dict[str, Any] = self.manifest["plan"]
+        return plan
+
+    @property
+    def arms(self) -> dict[str, dict[str, Any]]:
+        """Arms of the plan by name, in the plan's order, as in their YAML files."""
+        arms: dict[str, dict[str, Any]] = self.plan["arms"]
+        return arms
+
+    def title(self, arm: str) -> str:
+        """The arm's label in tables and figures."""
+        return str(self.arms.get(arm, {}).get("title") or arm)
+
+
+def find_runs(raw: Path) -> list[Path]:
+    """Folders of runs under data/raw/<study>/, oldest first. None is not an error."""
+    return sorted(
+        {
+            p.parent
+            for name in ("manifest.json", file_of("trials"))
+            for p in Path(raw).glob(f"*/*/{name}")
+        }
+    )
+
+
+def _fail(path: Path, line: int | None, cause: str, cure: str) -> RunError:
+    place = f"{path}, line {line}" if line else str(path)
+    return RunError(" ".join(f"{place}: {cause}; {cure}".split()))
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    file = path / "manifest.json"
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _fail(file, None, "no such file", "is this the folder of a run?") from None
+    except json.JSONDecodeError as error:
+        raise _fail(file, error.lineno, f"not JSON ({error.msg})", AGAIN) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _fail(file, None, f"unreadable ({error})", AGAIN) from None
+    if not isinstance(manifest, dict):
+        raise _fail(file, 1, "not a JSON object", AGAIN)
+    if manifest.get("schema") != schema()["schema"]:
+        cause = f"schema {manifest.get('schema')!r}, this version reads schema {schema()['schema']}"
+        raise _fail(file, None, cause, "use the version of the package that made the run")
+    for key, entry in schema()["manifest"].items():
+        kind = {"integer": int, "string": str, "object": dict, "array": list}[entry["type"]]
+        if key not in manifest and entry["required"]:
+            raise _fail(file, None, f"key {key!r} is missing", AGAIN)
+        if key in manifest and not isinstance(manifest[key], kind):
+            raise _fail(file, None, f"{key!r} is not of type {entry['type']}", AGAIN)
+    for key in ("arms", "trials"):
+        if not manifest["plan"].get(key):
+            raise _fail(file, None, f"the plan has no {key}", AGAIN)
+    return manifest
+
+
+def _text(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+        if file.suffix == ".gz":
+            data = gzip.decompress(data)
+        return data.decode("utf-8")
+    except FileNotFoundError:
+        raise _fail(file, None, "no such file", AGAIN) from None
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        cause = f"cut off or corrupt ({error or type(error).__name__})"
+        raise _fail(file, None, cause, RESUME) from None
+
+
+def _records(file: Path, text: str, names: list[str]) -> tuple[list[list[str]], list[int]]:
+    """Rows and the line each one ends on."""
+    if text and not text.endswith("\n"):
+        line = text.count("\n") + 1
+        raise _fail(file, line, "half-written, the line has no end", RESUME)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for record in reader:
+            rows.append(record)
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise _fail(file, reader.line_num, f"not CSV ({error})", AGAIN) from None
+    if not rows:
+        raise _fail(file, 1, "empty, not even the header is there", RESUME)
+    if rows[0] != names:
+        missing = [name for name in names if name not in rows[0]]
+        extra = [name for name in rows[0] if name not in names]
+        cause = (
+            f"column {missing[0]!r} is missing"
+            if missing
+            else (
+                f"column {extra[0]!r} is not in the schema"
+                if extra
+                else "columns are in another order"
+            )
+        )
+        raise _fail(file, 1, cause, "use the version of the package that made the run")
+    for record, line in zip(rows[1:], lines[1:], strict=True):
+        if len(record) != len(names):
+            raise _fail(file, line, f"{len(record)} fields instead of {len(names)}", RESUME)
+    return rows[1:], lines[1:]
+
+
+def _table(path: Path, table: str) -> tuple[pd.DataFrame, list[int]]:
+    file = path / file_of(table)
+    names = [column["name"] for column in columns(table)]
+    rows, lines = _records(file, _text(file), names)
+    made: dict[str, pd.Series[Any]] = {}
+    for position, column in enumerate(columns(table)):
+        cells = [record[position] or None for record in rows]
+        if column["type"] != "integer":
+            made[column["name"]] = pd.Series(cells, dtype="string")
+            continue
+        numbers: list[int | None] = []
+        for cell, line in zip(cells, lines, strict=True):
+            try:
+                numbers.append(None if cell is None else int(cell))
+            except ValueError:
+                cause = f"{column['name']} is {cell!r}, not a whole number"
+                raise _fail(file, line, cause, AGAIN) from None
+        try:
+            made[column["name"]] = pd.Series(numbers, dtype="Int64")
+        except OverflowError:
+            raise _fail(file, None, f"{column['name']} exceeds 64 bits", AGAIN) from None
+    frame = pd.DataFrame(made)
+    try:
+        return frame_schema(table).validate(frame), lines
+    except pandera.errors.SchemaError as error:
+        failed = error.failure_cases
+        at = failed["index"].dropna().iloc[-1] if isinstance(failed, pd.DataFrame) else None
+        value = failed["failure_case"].iloc[-1] if isinstance(failed, pd.DataFrame) else None
+        name = getattr(error.schema, "name", table)
+        check = getattr(error.check, "error", None) or str(error.check)
+        cause = (
+            f"{name} is {'empty' if value is None or value is pd.NA else value!r}, breaks {check!r}"
+        )
+        raise _fail(file, lines[int(at)] if at is not None else None, cause, AGAIN) from None
+
+
+def _against_plan(path: Path, plan: dict[str, Any], trials: pd.DataFrame, lines: list[int]) -> None:
+    planned = {int(trial["trial"]): trial for trial in plan["trials"]}
+    file = path / file_of("trials")
+    for row, line in zip(trials.to_dict("records"), lines, strict=True):
+        trial = planned.get(int(row["trial"]))
+        if trial is None:
+            raise _fail(file, line, f"trial {row['trial']} is not in the plan", AGAIN)
+        for key in PLANNED:
+            if trial.get(key) is not None and row[key] != trial[key]:
+                cause = f"trial {row['trial']} has {key} {row[key]}, the plan says {trial[key]}"
+                raise _fail(file, line, cause, AGAIN)
+
+
+def load_run(path: Path | str) -> Run:
+    """Read and check one run.
+
+    Raises RunError (one line: file, line, cause, cure) for a missing, corrupt or half-written file,
+    another schema version, a missing column, a duplicate trial or a row that is not in the plan.
+    """
+    path = Path(path)
+    manifest = _manifest(path)
+    trials, lines = _table(path, "trials")
+    _against_plan(path, manifest["plan"], trials, lines)
+    finished = {int(t["trial"]) for t in manifest["plan"]["trials"]} <= set(
+        trials["trial"].astype(int)
+    )
+    if not finished and not (path / file_of("scrapes")).exists():
+        names = {c["name"]: pd.Series(dtype="Int64") for c in columns("scrapes")}
+        return Run(path, manifest, trials, pd.DataFrame(names), False)
+    scrapes, lines = _table(path, "scrapes")
+    known = scrapes["trial"].isin(trials["trial"]).to_numpy(dtype=bool)
+    if finished and not known.all():
+        at = int((~known).argmax())
+        cause = f"trial {scrapes['trial'].iloc[at]} has no row in {file_of('trials')}"
+        raise _fail(path / file_of("scrapes"), lines[at], cause, AGAIN)
+    return Run(path, manifest, trials, scrapes, finished)

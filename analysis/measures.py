@@ -1,0 +1,184 @@
+"""Every measure of every cell, one value a block, in percent of one core.
+
+A cell is arm, replica and process level; a measure fixes the state of the kernel's statistics too:
+
+    agent         100 agent_ns / window_ns, statistics off: the reader's cgroup, gross
+    others        100 (switches / window_ns) x ns per switch (paced): programs in other tasks
+    others_hot    the same with the back-to-back calibration
+    headline      agent + others                                (gross)
+    headline_hot  agent + others_hot
+    headline_net  headline - agent of the null agent in the same block and level
+    agent_net     agent - the same
+    system        100 busy_ns / window_ns - the same of the null agent: the whole machine's change
+    published     100 (agent_ns + bpf_run_ns) / window_ns, statistics on: the articles' method
+    runs_per_s    bpf_run_count per second, statistics on (1/s, not percent)
+    switches_per_s  context switches per second, statistics off (1/s, not percent)
+
+Propagation.  The headline is formed inside each block from that block's own reader, switch rate and
+calibration, H_b = a_b + r_b c_b, and its interval is the t interval of the H_b.  That carries the
+variances of a, r and c and all their covariances without a first-order expansion: with a and r from
+one trial they are correlated, and the c of all arms share the null agent's trial of their block.
+For independent parts it is the same as var(a) + r^2 var(c) + c^2 var(r), each over n.
+
+A program that runs in the reader's own task (context none or own) is inside agent_ns already:
+nothing is added for it, in either method. A part that is missing makes the sum missing, never 0.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.external import NULL_AGENT, external_reason, in_other_tasks, ns_per_switch
+from analysis.load import Run
+
+LEFT_ALONE = -1  # level of trials that leave the number of processes alone
+
+MEASURES = {
+    "agent": "reader only",
+    "others": "programs in other tasks",
+    "headline": "headline",
+    "headline_hot": "headline, hot calibration",
+    "headline_net": "headline, net of the null agent",
+    "published": "published method",
+}
+
+
+def level_text(level: int) -> str:
+    """Level for labels: "600 processes", or "processes as found"."""
+    return "processes as found" if level == LEFT_ALONE else f"{level:,} processes"
+
+
+def _cost_rows(run: Run) -> pd.DataFrame:
+    t = run.trials
+    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)].copy()
+    rows["level"] = rows["processes_target"].fillna(LEFT_ALONE).astype(int)
+    rows["block"] = rows["block"].astype(int)
+    window = rows["window_ns"].astype("Float64")
+    rows["agent"] = 100 * rows["agent_ns"].astype("Float64") / window
+    rows["bpf"] = 100 * rows["bpf_run_ns"].astype("Float64") / window
+    rows["busy"] = 100 * rows["busy_ns"].astype("Float64") / window
+    rows["switch_ratio"] = rows["switches"].astype("Float64") / window  # per ns
+    rows["runs_per_s"] = 1e9 * rows["bpf_run_count"].astype("Float64") / window
+    return rows
+
+
+class Measures:
+    """All measures of a run; `get` gives one cell as a Series by block, without missing blocks."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.external = ns_per_switch(run)
+        self._rows = _cost_rows(run)
+        planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
+        levels = {
+            LEFT_ALONE if t.get("processes") is None else int(t["processes"]) for t in planned
+        }
+        self.levels = sorted(levels)
+        self._cache: dict[tuple[str, str, int, int], pd.Series[float]] = {}
+
+    def _column(
+        self, column: str, statistics: str, arm: str, level: int, replica: int
+    ) -> pd.Series[float]:
+        r = self._rows
+        cell = r[
+            (r["arm"] == arm)
+            & (r["level"] == level)
+            & (r["replica"] == replica)
+            & (r["statistics"] == statistics)
+        ]
+        values = cell[["block", column]].dropna().astype(float)
+        values["block"] = values["block"].astype(int)
+        return values.groupby("block")[column].mean()
+
+    def _per_switch(self, arm: str, pace: str) -> pd.Series[float]:
+        e = self.external
+        cell = e[(e["arm"] == arm) & (e["pace"] == pace)]
+        return pd.Series(
+            cell["value"].to_numpy(dtype=float), index=cell["block"].to_numpy(dtype=int)
+        )
+
+    def _others(self, arm: str, level: int, replica: int, pace: str) -> pd.Series[float]:
+        rate = self._column("switch_ratio", "off", arm, level, replica)
+        if not in_other_tasks(self.run, arm):
+            return rate * 0.0
+        if external_reason(self.run, arm, pace):
+            return rate.iloc[:0]
+        return (100 * rate * self._per_switch(arm, pace)).dropna()
+
+    def _make(self, measure: str, arm: str, level: int, replica: int) -> pd.Series[float]:
+        if measure == "agent":
+            return self._column("agent", "off", arm, level, replica)
+        if measure in ("others", "others_hot"):
+            return self._others(arm, level, replica, "hot" if measure == "others_hot" else "paced")
+        if measure in ("headline", "headline_hot"):
+            agent = self.get("agent", arm, level, replica)
+            if not in_other_tasks(self.run, arm):
+                return agent  # an arm without programs elsewhere needs no switch count
+            others = self.get(measure.replace("headline", "others"), arm, level, replica)
+            return (agent + others).dropna()
+        if measure in ("headline_net", "agent_net"):
+            gross = self.get(measure.removesuffix("_net"), arm, level, replica)
+            return (gross - self.get("agent", NULL_AGENT, level)).dropna()
+        if measure == "system":
+            null = self._column("busy", "off", NULL_AGENT, level, 1)
+            return (self._column("busy", "off", arm, level, replica) - null).dropna()
+        if measure == "published":
+            agent = self._column("agent", "on", arm, level, replica)
+            if not in_other_tasks(self.run, arm):
+                return agent
+            return (agent + self._column("bpf", "on", arm, level, replica)).dropna()
+        if measure == "runs_per_s":
+            return self._column("runs_per_s", "on", arm, level, replica)
+        if measure == "switches_per_s":
+            return 1e9 * self._column("switch_ratio", "off", arm, level, replica)
+        raise KeyError(measure)
+
+    def get(self, measure: str, arm: str, level: int, replica: int = 1) -> pd.Series[float]:
+        """Values of one measure by block; empty if the cell has none (see `reason`)."""
+        key = (measure, arm, level, replica)
+        if key not in self._cache:
+            self._cache[key] = self._make(measure, arm, level, replica)
+        return self._cache[key]
+
+    def blocks(self, arm: str, level: int, statistics: str) -> set[int]:
+        """Blocks (warm-up left out) in which the cell has a row of any status."""
+        t = self.run.trials
+        level_is = (
+            t["processes_target"].isna() if level == LEFT_ALONE else t["processes_target"] == level
+        )
+        cell = t[(t["kind"] == "cost") & (t["arm"] == arm) & (t["statistics"] == statistics)]
+        cell = cell[level_is.fillna(False).reindex(cell.index) & (cell["block"] > 0)]
+        return {int(b) for b in cell["block"]}
+
+    def reason(self, measure: str, arm: str, level: int) -> str:
+        """Why the cell has no value, in words; empty if it has one."""
+        if len(self.get(measure, arm, level)):
+            return ""
+        statistics = "on" if measure in ("published", "runs_per_s") else "off"
+        t = self.run.trials
+        rows = t[(t["kind"] == "cost") & (t["arm"] == arm)]
+        at = rows["processes_target"].fillna(LEFT_ALONE) == level
+        rows = rows[at & (rows["statistics"] == statistics)]
+        if rows.empty:
+            return f"not measured here with statistics {statistics}"
+        bad = rows[(rows["status"] != "ok") & (rows["block"] > 0)]
+        bad = rows[rows["status"] != "ok"] if bad.empty else bad
+        if not ((rows["status"] == "ok") & (rows["block"] > 0)).any():
+            if bad.empty:
+                return "no row yet outside the warm-up"
+            detail = bad["reason"].iloc[0]
+            return f"{bad['status'].iloc[0]}: {'no reason given' if pd.isna(detail) else detail}"
+        if measure.startswith(("headline", "others")) and in_other_tasks(self.run, arm):
+            found = external_reason(self.run, arm, "hot" if measure.endswith("hot") else "paced")
+            return found or "cost and calibration share no valid block"
+        if measure == "published":
+            return "kernel statistics are missing from its rows"
+        return (
+            "its rows and the null agent's share no valid block"
+            if arm != NULL_AGENT
+            else "no value"
+        )
+
+    def usable(self, arm: str) -> bool:
+        """True if the arm has any valid cost row outside the warm-up."""
+        return bool((self._rows["arm"] == arm).any())

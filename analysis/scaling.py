@@ -1,0 +1,86 @@
+"""Cost against the number of processes: a straight line per arm.
+
+Literature: J. N. S. Matthews et al., "Analysis of serial measurements in medical research",
+BMJ 300 (1990): one summary (here slope and intercept) per unit (here the block), then a t interval
+over the units. That is the clustering by block, without a model of the spread inside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.intervals import Array, Interval, mean_interval
+from analysis.measures import Measures
+
+
+@dataclass(frozen=True)
+class Line:
+    """A fitted line of one arm. slope: percent of a core per process; intercept: percent."""
+
+    arm: str
+    measure: str
+    points: pd.DataFrame  # columns block, processes (actual), value
+    slope: Interval
+    intercept: Interval
+    ns_per_process: Interval  # per process and scrape
+    misfit: float | None  # largest |level mean - line| / level mean
+    coefficients: Array  # one row a block: slope, intercept
+
+    def at(self, processes: float) -> Interval:
+        """Fitted cost at a process count, with its pointwise interval over blocks."""
+        return mean_interval(self.coefficients @ np.array([processes, 1.0]))
+
+
+def actual_processes(measures: Measures, arm: str, level: int, statistics: str) -> pd.Series[float]:
+    """Processes counted when the window started, by block."""
+    t = measures.run.trials
+    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0) & (t["replica"] == 1)]
+    rows = rows[(rows["arm"] == arm) & (rows["statistics"] == statistics)]
+    rows = rows[rows["processes_target"] == level][["block", "processes"]].dropna().astype(int)
+    return rows.groupby("block")["processes"].mean()
+
+
+def points(measures: Measures, arm: str, measure: str) -> pd.DataFrame:
+    """Columns level, block, processes, value of one arm over all levels."""
+    made = []
+    for level in measures.levels:
+        values = measures.get(measure, arm, level)
+        statistics = "on" if measure == "published" else "off"
+        counted = actual_processes(measures, arm, level, statistics)
+        both = pd.DataFrame({"processes": counted, "value": values}).dropna()
+        both.insert(0, "block", both.index.astype(int))
+        both.insert(0, "level", level)
+        made.append(both)
+    empty = pd.DataFrame({"level": [], "block": [], "processes": [], "value": []})
+    return pd.concat(made, ignore_index=True) if made else empty
+
+
+def fit(measures: Measures, arm: str, measure: str = "headline") -> Line | None:
+    """Least-squares line in each block with at least two levels, averaged over blocks.
+
+    None if the arm has no such block.
+    """
+    data = points(measures, arm, measure)
+    coefficients = []
+    for _, block in data.groupby("block"):
+        x = block["processes"].to_numpy(dtype=np.float64)
+        if len(np.unique(x)) < 2:
+            continue
+        design = np.column_stack([x, np.ones_like(x)])
+        y = block["value"].to_numpy(dtype=np.float64)
+        coefficients.append(np.linalg.lstsq(design, y, rcond=None)[0])
+    if not coefficients:
+        return None
+    matrix = np.array(coefficients, dtype=np.float64)
+    slope, intercept = mean_interval(matrix[:, 0]), mean_interval(matrix[:, 1])
+    scrape_ns = float(measures.run.plan.get("interval_ms", 1000)) * 1e6
+    per_process = slope.scaled(scrape_ns / 100)  # percent of a core over one interval -> ns
+    means = data.groupby("level")[["processes", "value"]].mean()
+    line = means["processes"] * matrix[:, 0].mean() + matrix[:, 1].mean()
+    positive = means["value"] > 0
+    relative = ((means["value"] - line).abs() / means["value"])[positive]
+    misfit = float(relative.max()) if len(means) > 2 and positive.any() else None
+    return Line(arm, measure, data, slope, intercept, per_process, misfit, matrix)

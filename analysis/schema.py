@@ -1,0 +1,96 @@
+"""data/schema.json as pandera schemas, and the data dictionary made from it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandera.pandas as pa
+
+SCHEMA_JSON = Path(__file__).resolve().parents[1] / "data" / "schema.json"
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """The raw data's schema: {"schema": 1, "tables": {name: {file, columns}}, "manifest": {}}."""
+    loaded: dict[str, Any] = json.loads(SCHEMA_JSON.read_text(encoding="utf-8"))
+    return loaded
+
+
+def columns(table: str) -> list[dict[str, Any]]:
+    """The columns of `trials` or `scrapes`, in the order of the file."""
+    found: list[dict[str, Any]] = schema()["tables"][table]["columns"]
+    return found
+
+
+def file_of(table: str) -> str:
+    """File name of a table inside a run's folder."""
+    return str(schema()["tables"][table]["file"])
+
+
+@functools.cache
+def frame_schema(table: str) -> pa.DataFrameSchema:
+    """Pandera schema of a table: Int64 where missing is possible, order and names strict."""
+    made = {}
+    for column in columns(table):
+        checks = []
+        if "values" in column:
+            checks.append(pa.Check.isin(column["values"], error=f"one of {column['values']}"))
+        if "minimum" in column:
+            checks.append(pa.Check.ge(column["minimum"], error=f"at least {column['minimum']}"))
+        made[column["name"]] = pa.Column(
+            "Int64" if column["type"] == "integer" else "string",
+            checks,
+            nullable=not column["required"],
+            unique=table == "trials" and column["name"] == "trial",
+        )
+    return pa.DataFrameSchema(made, strict=True, ordered=True)
+
+
+def _row(name: str, entry: dict[str, Any], with_kinds: bool) -> str:
+    allowed = ", ".join(f"`{value}`" for value in entry.get("values", []))
+    empty = "never" if entry["required"] else "possible"
+    cells = [f"`{name}`", entry["type"], entry.get("unit") or "", empty, allowed, entry["meaning"]]
+    if with_kinds:
+        cells.insert(4, ", ".join(entry.get("kinds", [])) or "all")
+    return "| " + " | ".join(cells) + " |"
+
+
+def dictionary() -> str:
+    """The data dictionary as Markdown; data/README.md is this text."""
+    version = schema()["schema"]
+    text = [
+        "# Data dictionary",
+        "",
+        f"Made from `schema.json` (schema {version}) by `python -m analysis.schema`; change that "
+        "file, not this one.",
+        "",
+        "`raw/<study>/<UTC time>-<host>-<hash of the plan>/` is one run, written once and never "
+        "edited. `processed/` is made from it and can be deleted. Data and figures: CC BY 4.0.",
+        "",
+        "Units are in the column names. An empty field is missing or does not apply; never 0.",
+    ]
+    for name, table in schema()["tables"].items():
+        text += ["", f"## `{table['file']}`", ""]
+        kinds = name == "trials"
+        head = ["column", "type", "unit", "empty", "values", "meaning"]
+        if kinds:
+            head.insert(4, "kind")
+        text += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+        text += [_row(column["name"], column, kinds) for column in table["columns"]]
+    text += ["", "## `manifest.json`", "", "| key | type | unit | empty | values | meaning |"]
+    text += ["|" + " --- |" * 6]
+    text += [_row(key, entry, False) for key, entry in schema()["manifest"].items()]
+    text += [
+        "",
+        "`log/<trial>-<arm>.stderr` is what a collector wrote to stderr, where it wrote any.",
+        "",
+    ]
+    return "\n".join(text)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(dictionary())
