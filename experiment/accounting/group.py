@@ -1,0 +1,154 @@
+"""What every account of an agent's CPU offers, and what the two cgroup versions share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+PREFIX = "probetax-"
+_OWNER = re.compile(PREFIX + r"(\d+)-(\d+)-")
+
+
+class Group(ABC):
+    """One agent and everything it starts, accounted together."""
+
+    def launch_prefix(self) -> list[str]:
+        """Words to put before the agent's command line."""
+        return []
+
+    def join(self) -> None:  # noqa: B027 - optional: most accounts need one of the two hooks
+        """Called in the forked child before exec; only system calls are safe here."""
+
+    def started(self, pid: int) -> None:  # noqa: B027 - optional, see join
+        """Called in the parent once the child runs."""
+
+    @abstractmethod
+    def cpu_ns(self) -> int:
+        """CPU time of the group since it was made, ns, user and system together."""
+
+    @abstractmethod
+    def pids(self) -> list[int]:
+        """Process ids now in the group."""
+
+    @abstractmethod
+    def destroy(self) -> None:
+        """Kill what is left in the group and remove it."""
+
+
+class Account(ABC):
+    """A way of accounting; makes one :class:`Group` per trial."""
+
+    name: str
+
+    @abstractmethod
+    def group(self, label: str) -> Group:
+        """A new, empty group. Raises OSError if it cannot be made."""
+
+    @classmethod
+    def repair(cls) -> int:
+        """Remove what a killed run left behind; returns how many groups that were."""
+        return 0
+
+
+def owner_tag() -> str:
+    """Names this very process: pid and start time, so that a reused pid is not mistaken."""
+    return f"{PREFIX}{os.getpid()}-{start_ticks(os.getpid())}-"
+
+
+def start_ticks(pid: int) -> int:
+    """Field 22 of ``/proc/<pid>/stat``; -1 if there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return -1
+    return int(stat.rpartition(b")")[2].split()[19])
+
+
+def orphaned(name: str) -> bool:
+    """Whether a group of this name was made by a run that is no longer alive."""
+    match = _OWNER.match(name)
+    if not match:
+        return False
+    return start_ticks(int(match[1])) != int(match[2])
+
+
+class CgroupGroup(Group):
+    """A cgroup folder of either version. Subclasses know where the time stands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self._procs = os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+
+    def join(self) -> None:
+        os.write(self._procs, b"0")
+
+    def pids(self) -> list[int]:
+        return read_pids(self.folder)
+
+    def destroy(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._procs)
+        remove_cgroup(self.folder)
+
+
+def read_pids(folder: Path) -> list[int]:
+    """Processes directly in a cgroup folder; none if it is gone."""
+    try:
+        return [int(line) for line in (folder / "cgroup.procs").read_text().split()]
+    except OSError:
+        return []
+
+
+def remove_cgroup(folder: Path, patience_s: float = 5.0) -> bool:
+    """Kill everything in the cgroup and remove it; True once it is gone.
+
+    rmdir fails with EBUSY until the last dead task has been reaped, hence the retries.
+    """
+    deadline = time.monotonic() + patience_s
+    while folder.is_dir():
+        for child in folder.iterdir():
+            if child.is_dir():
+                remove_cgroup(child, patience_s)
+        for pid in read_pids(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+            break
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def repair_cgroups(root: Path) -> int:
+    """Remove orphaned groups directly under ``root``."""
+    try:
+        names = [entry for entry in root.iterdir() if orphaned(entry.name)]
+    except OSError:
+        return 0
+    return sum(remove_cgroup(folder) for folder in names)
+
+
+def cgroup_mount(kind: str, controller: str | None = None) -> Path | None:
+    """Where a cgroup hierarchy can be reached from here, by mountinfo; None if it cannot.
+
+    ``kind`` is the file system (``cgroup2`` or ``cgroup``), ``controller`` the v1 controller.
+    See proc_pid_mountinfo(5): fields after the separator are type, source, super options.
+    """
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        for line in file:
+            left, _, right = line.partition(" - ")
+            target = left.split(" ")[4].encode().decode("unicode_escape")
+            words = right.split()
+            if words[0] != kind:
+                continue
+            if controller is None or controller in words[2].split(","):
+                return Path(target)
+    return None

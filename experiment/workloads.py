@@ -1,0 +1,154 @@
+"""Loads that a trial is measured under: idle processes, forced context switches, known CPU use.
+
+The generators are small C programs that end by themselves and die with the runner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from experiment import kernel
+from experiment.accounting import machine
+from experiment.collector import Failed, spawn
+
+_START_DEADLINE_S = 120.0
+_GENERATOR_AND_AGENT = 2
+
+
+def tolerance(target: int) -> int:
+    """How far the number of processes may be off: kernel workers come and go."""
+    return max(3, target // 100)
+
+
+class IdleProcesses:
+    """Brings the machine to a number of processes and keeps it there between trials."""
+
+    def __init__(self, build: str, log: Path) -> None:
+        self._program = os.path.join(build, "idle_processes")
+        self._log = log
+        self._pid = 0
+
+    def ensure(self, target: int | None) -> None:
+        """Make the machine have ``target`` processes, one coming agent included; None: as it is.
+
+        Raises Failed if it already has more or the generator cannot start.
+        """
+        if target is None:
+            self.stop()
+            return
+        if abs(machine.processes() + 1 - target) <= tolerance(target):
+            return
+        self.stop()
+        idle = target - machine.processes() - _GENERATOR_AND_AGENT
+        if idle < -tolerance(target):
+            raise Failed(
+                f"the machine already has {machine.processes()} processes, more than the "
+                f"{target} asked for; ask for more, or end some"
+            )
+        if idle <= 0:
+            return
+        read_end, write_end = os.pipe2(os.O_CLOEXEC)
+        high_end = fcntl.fcntl(write_end, fcntl.F_DUPFD_CLOEXEC, 10)
+        os.close(write_end)
+        try:
+            words = [self._program, "--count", str(idle)]
+            self._pid = spawn(words, self._log, high_end)
+        finally:
+            os.close(high_end)
+        try:
+            started = select.select([read_end], [], [], _START_DEADLINE_S)[0]
+            if not started or os.read(read_end, 64) != b"ready\n":
+                self.stop()
+                raise Failed(f"{idle} idle processes could not be started: {_tail(self._log)}")
+        finally:
+            os.close(read_end)
+
+    def stop(self) -> None:
+        """End them all."""
+        if self._pid:
+            pid, self._pid = self._pid, 0
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+            until = time.monotonic() + 20
+            while os.waitpid(pid, os.WNOHANG)[0] == 0:
+                if time.monotonic() > until:
+                    os.kill(pid, signal.SIGKILL)
+                time.sleep(0.005)
+
+
+def _tail(log: Path) -> str:
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "no reason given"
+    return lines[-1] if lines else "no reason given"
+
+
+def run(words: list[str], deadline_s: float) -> dict[str, Any]:
+    """Run a generator to its end and return its JSON report. Raises Failed."""
+    name = Path(words[0]).name
+    with _started(words) as process:
+        try:
+            output, error = process.communicate(timeout=deadline_s)
+        except subprocess.TimeoutExpired as problem:
+            raise Failed(f"{name} did not end within {deadline_s:.0f} s") from problem
+        if process.returncode:
+            raise Failed(f"{name}: {error.decode(errors='replace').strip()}")
+    try:
+        report: dict[str, Any] = json.loads(output)
+    except ValueError as problem:
+        raise Failed(f"{name} gave no report") from problem
+    return report
+
+
+def _detach() -> None:
+    os.setsid()
+    kernel.die_with_parent(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A generator as a child that dies with the runner and never outlives the block."""
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=_detach,
+        )
+    except OSError as problem:
+        raise Failed(f"{words[0]}: {problem.strerror}") from problem
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+def pipe_switch(build: str, pace: str, events: int) -> tuple[int, int]:
+    """Force ``events`` context switches on the last CPU: (billed switches, their CPU time in ns).
+
+    Hot is back to back; paced lets the CPU idle for a millisecond between exchanges, as it does
+    between the switches of an ordinary machine.
+    """
+    cpu = max(os.sched_getaffinity(0))
+    words = [os.path.join(build, "pipe_switch"), "--switches", str(events), "--cpu", str(cpu)]
+    if pace == "paced":
+        words += ["--pause-us", "1000"]
+    report = run(words, deadline_s=60 + events / 200)
+    return int(report["billed_switches"]), int(report["cpu_ns"])

@@ -1,0 +1,207 @@
+"""Every account of an agent's CPU sees all the agent does and leaves nothing behind."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiment.accounting import ACCOUNTS, group
+from experiment.collector import spawn
+
+BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"
+WORK = {
+    "one process": BURN.format(seconds=0.3) + "time.sleep(600)",
+    "a child": "import subprocess, sys, time\n"
+    + f"subprocess.run([sys.executable, '-c', {BURN.format(seconds=0.3)!r}])\ntime.sleep(600)",
+    "a grandchild that outlives its parent": (
+        "import subprocess, sys, time\n"
+        "code = 'import time\\nwhile time.process_time() < 0.3: pass\\ntime.sleep(600)'\n"
+        "subprocess.Popen(['sh', '-c', '\"$0\" -c \"$1\" & sleep 0.05', sys.executable, code])\n"
+        "time.sleep(600)"
+    ),
+}
+
+
+def usable():
+    names = []
+    for name in ("cgroup2", "cgroup1", "schedstat"):
+        try:
+            made = ACCOUNTS[name]().group(f"probe-{name}")
+            made.destroy()
+            names.append(name)
+        except OSError:
+            pass
+    return names
+
+
+@pytest.fixture(params=["cgroup2", "cgroup1", "schedstat"])
+def made(request):
+    if request.param not in usable():
+        assert request.param != "schedstat", "the account of last resort must work everywhere"
+        pytest.skip(f"unavailable: this machine lets nobody make a {request.param} group")
+    account = ACCOUNTS[request.param]().group("test")
+    yield request.param, account
+    account.destroy()
+
+
+def alive(pid):
+    """Whether it still runs; what nobody has reaped yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
+
+
+def settle(account):
+    """CPU of the group once it has stopped rising."""
+    last, until = -1, time.monotonic() + 20
+    while time.monotonic() < until:
+        now = account.cpu_ns()
+        if now == last and now > 250e6:
+            return now
+        last = now
+        time.sleep(0.2)
+    raise AssertionError("the group never came to rest")
+
+
+def spent_by(account, work, log):
+    pid = spawn([sys.executable, "-I", "-S", "-c", WORK[work]], log, join=account.join)
+    account.started(pid)
+    return settle(account)
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_a_cgroup_sees_all_cpu_once_whoever_burns_it(made, work, tmp_path):
+    name, account = made
+    if name == "schedstat":
+        work = "one process"  # what ends between two readings is its stated blind spot
+    assert 0.29e9 < spent_by(account, work, tmp_path / "log") < 0.6e9
+
+
+def test_the_two_cgroup_versions_agree_on_the_same_work(tmp_path):
+    if not {"cgroup1", "cgroup2"} <= set(usable()):
+        pytest.skip("unavailable: needs both cgroup hierarchies")
+    both = [ACCOUNTS[name]().group("agree") for name in ("cgroup1", "cgroup2")]
+
+    def join():
+        for account in both:
+            account.join()
+
+    code = "import time\ntime.sleep(0.5)\n" + WORK["one process"]
+    spawn([sys.executable, "-I", "-S", "-c", code], tmp_path / "log", join=join)
+    time.sleep(0.3)  # asleep: what it did while joining one after the other is behind it
+    before = [account.cpu_ns() for account in both]
+    settle(both[0])
+    one, two = (account.cpu_ns() - first for account, first in zip(both, before, strict=True))
+    for account in both:
+        account.destroy()
+    assert abs(one - two) <= 1000
+
+
+def test_destroying_a_group_kills_everything_in_it_and_removes_it(made, tmp_path):
+    name, account = made
+    pid = spawn(["sh", "-c", "sleep 600 & sleep 600"], tmp_path / "log", join=account.join)
+    account.started(pid)
+    until = time.monotonic() + 5
+    while len(account.pids()) < 3 and time.monotonic() < until:
+        time.sleep(0.02)
+    members = account.pids()
+    assert len(members) >= 2
+    account.destroy()
+    os.waitpid(pid, 0)
+    time.sleep(0.1)
+    assert not [p for p in members if alive(p)]
+    assert name == "schedstat" or not account.folder.exists()
+
+
+def test_a_group_of_a_dead_run_is_repaired_and_one_of_a_living_run_is_not(tmp_path):
+    if "cgroup2" not in usable():
+        pytest.skip("unavailable: needs a writable cgroup v2 hierarchy")
+    root = group.cgroup_mount("cgroup2")
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], text=True,
+                           capture_output=True, check=True)  # fmt: skip
+    orphan = root / f"{group.PREFIX}{ended.stdout.strip()}-1-left"
+    orphan.mkdir()
+    living = ACCOUNTS["cgroup2"]().group("living")
+    foreign = root / "not-of-this-project"
+    foreign.mkdir()
+    try:
+        assert ACCOUNTS["cgroup2"].repair() == 1
+        assert not orphan.exists() and living.folder.exists() and foreign.exists()
+    finally:
+        foreign.rmdir()
+        living.destroy()
+
+
+MOUNTS = """\
+25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
+31 25 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct
+33 25 0:29 / /sys/fs/with\\040space rw shared:4 - cgroup2 cgroup2 rw,nsdelegate
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "controller", "target"),
+    [
+        ("cgroup2", None, Path("/sys/fs/with space")),
+        ("cgroup", "cpuacct", Path("/sys/fs/cgroup/cpu,cpuacct")),
+        ("cgroup", "memory", None),
+    ],
+)
+def test_hierarchies_are_found_by_mountinfo_however_they_are_mounted(
+    kind, controller, target, monkeypatch, tmp_path
+):
+    (tmp_path / "mountinfo").write_text(MOUNTS)
+    real = open
+    monkeypatch.setattr(
+        "builtins.open",
+        lambda path, *a, **k: real(
+            tmp_path / "mountinfo" if path == "/proc/self/mountinfo" else path, *a, **k
+        ),
+    )
+    assert group.cgroup_mount(kind, controller) == target
+
+
+SYSTEMCTL = """#!/bin/sh
+case "$*" in
+*CPUUsageNSec*) echo "{usage}" ;;
+*ControlGroup*) echo /nowhere ;;
+*list-units*) echo "probetax-1-1-left.scope loaded active running x" ;;
+*kill*) echo "$*" >> {log} ;;
+*) echo "Unit not found" >&2; exit 1 ;;
+esac
+"""
+
+
+@pytest.fixture
+def systemctl(tmp_path, monkeypatch):
+    def install(usage):
+        tool = tmp_path / "systemctl"
+        tool.write_text(SYSTEMCTL.format(usage=usage, log=tmp_path / "killed"))
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        return ACCOUNTS["systemd"]().group("7-arm")
+
+    return install
+
+
+def test_the_systemd_scope_is_read_in_ns_and_runs_the_agent_inside_it(systemctl):
+    scope = systemctl("123456789")
+    assert scope.cpu_ns() == 123456789
+    prefix = scope.launch_prefix()
+    assert "--scope" in prefix and prefix[-1] == "--" and f"--unit={scope.unit}" in prefix
+
+
+@pytest.mark.parametrize("usage", ["[not set]", str(2**64 - 1), ""])
+def test_systemd_without_cpu_accounting_is_an_error_and_never_a_zero(systemctl, usage):
+    with pytest.raises(OSError, match="does not account"):
+        systemctl(usage).cpu_ns()
+
+
+def test_a_left_over_scope_is_killed_at_the_next_start(systemctl, tmp_path):
+    systemctl("1")
+    assert ACCOUNTS["systemd"].repair() == 1
+    assert "probetax-1-1-left.scope" in (tmp_path / "killed").read_text()

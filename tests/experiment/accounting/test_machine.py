@@ -1,0 +1,62 @@
+"""System counters: parsed as the kernel means them, differences never negative."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiment.accounting import harness, machine, memory, schedstat
+
+STAT = """\
+cpu  100 10 50 {idle} {iowait} 3 4 7 44 45
+cpu0 50 5 25 500 50 1 2 3 22 20
+cpu5 50 5 25 500 50 2 2 4 22 25
+intr 12345 0 9
+ctxt 987654321
+processes 4242
+procs_running 2
+"""
+TICK = machine._NS_PER_TICK
+
+
+def test_guest_time_is_inside_user_time_and_not_added_again():
+    seen = machine.parse(STAT.format(idle=1000, iowait=500))
+    assert seen.busy_ns == (100 + 10 + 50 + 3 + 4) * TICK
+    assert seen.steal_ns == 7 * TICK
+    assert (seen.switches, seen.forks) == (987654321, 4242)
+
+
+def test_iowait_that_falls_gives_no_negative_idle_time():
+    before = machine.parse(STAT.format(idle=1000, iowait=500))
+    after = machine.parse(STAT.format(idle=1000, iowait=480))
+    assert after.since(before).idle_ns == 0
+
+
+@given(st.lists(st.integers(0, 2**63), min_size=4, max_size=10))
+def test_any_number_of_columns_is_read(ticks):
+    seen = machine.parse("cpu  " + " ".join(map(str, ticks)) + "\nctxt 5\nprocesses 6\n")
+    padded = (ticks + [0] * 8)[:8]
+    assert seen.idle_ns == (padded[3] + padded[4]) * TICK
+
+
+def test_the_running_machine_is_read():
+    seen = machine.read()
+    assert seen.switches > 0 and seen.forks > 0 and seen.idle_ns > 0
+    assert machine.threads() >= machine.processes() > 0
+
+
+def test_the_harness_counts_this_process_and_its_parents():
+    chain = harness.ancestors()
+    before = harness.read(chain)
+    sum(range(2_000_000))
+    spent, wakeups = harness.read(chain).since(before)
+    assert spent > 1_000_000
+    assert wakeups >= 0
+
+
+def test_memory_of_a_vanished_process_is_unknown_and_not_zero():
+    assert memory.resident_bytes([2**22 + 1]) is None
+    assert memory.resident_bytes(harness.ancestors()[:1]) > 1_000_000
+
+
+def test_a_process_counts_its_threads_in_ns():
+    times = schedstat.thread_times(harness.ancestors()[0])
+    assert times and all(ns >= 0 for ns in times.values())
