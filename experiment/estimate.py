@@ -1,0 +1,65 @@
+"""How long a plan takes and what it writes, said before it starts. Rough, and on the high side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+#: Starting, attaching, stopping, and the fsync of the row.
+OVERHEAD_S = 0.3
+#: Windows begin and end half-way between two scrapes: half an interval passes before the window.
+EDGE_INTERVALS = 0.5
+#: A change of the process count: ending the old processes, starting the new, verifying them.
+LEVEL_CHANGE_S = 0.1
+PER_PROCESS_S = 1 / 5000
+#: One switch of the external workload with a program attached, and its pause when paced.
+EVENT_S = {"hot": 4e-6, "paced": 1e-3}
+#: What an interpreter and a compilation add to setting an arm up.
+PYTHON_SETUP_S = 0.6
+BCC_SETUP_S = 4.0
+
+_ROW_BYTES = 350
+_SCRAPE_BYTES = 20
+_PLAN_TRIAL_BYTES = 230
+_MANIFEST_BYTES = 16_000
+
+
+def setup_seconds(arm: Mapping[str, Any]) -> float:
+    """Time until an arm is ready, beyond the overhead of any trial."""
+    if arm["ready"] != "fd3":
+        return float(arm["ready"]["after_s"])
+    if "bcc" in arm["needs"]:
+        return BCC_SETUP_S
+    return PYTHON_SETUP_S if arm["language"].lower().startswith("python") else 0.0
+
+
+def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any]) -> float:
+    """Set-up, edges and window of one trial, without a change of the process count."""
+    fixed = OVERHEAD_S + setup_seconds(arm)
+    if trial["kind"] == "external":
+        return fixed + float(trial["events"] * EVENT_S[trial["pace"]])
+    edge = EDGE_INTERVALS * trial["interval_ms"] / 1000 if trial["kind"] == "cost" else 0.0
+    return fixed + edge + float(trial["window_s"])
+
+
+def minutes(trials: Iterable[Mapping[str, Any]], arms: Mapping[str, Mapping[str, Any]]) -> float:
+    """Minutes of measuring: every trial, and every change of the process count between them."""
+    seconds = 0.0
+    level: int | None = None
+    for trial in trials:
+        wanted = trial["processes"]
+        if wanted is not None and wanted != level:
+            seconds += LEVEL_CHANGE_S + wanted * PER_PROCESS_S
+            level = wanted
+        seconds += trial_seconds(trial, arms[trial["arm"]])
+    return seconds / 60
+
+
+def disk_mb(trials: Iterable[Mapping[str, Any]]) -> float:
+    """Megabytes of raw data, logs left out."""
+    size = float(_MANIFEST_BYTES)
+    for trial in trials:
+        size += _ROW_BYTES + _PLAN_TRIAL_BYTES
+        if trial["kind"] == "cost":
+            size += _SCRAPE_BYTES * (1000 * trial["window_s"] / trial["interval_ms"] + 2)
+    return size / 1e6

@@ -1,0 +1,127 @@
+"""Independently randomised complete blocks: which trial runs when.
+
+Block 0 is the warm-up. Each later block holds every cell once, in an order of its own:
+process counts in random order, so that the workload changes once per count, and inside a count
+the cells in random order. External trials form one run of neighbours at their process count, before
+or after its cells by the toss of a coin, so that attached and unattached siblings lie close.
+Fidelity trials come once per arm after the last block, as block ``blocks + 1``.
+
+Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
+whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from experiment.layout import Cell, Layout
+from experiment.presets import External
+
+Item = TypeVar("Item")
+
+#: External trials run with the program attached and its reader asleep: an hour between scrapes.
+EXTERNAL_INTERVAL_MS = 3_600_000
+
+
+def randbelow(random: Random, limit: int) -> int:
+    """A whole number from 0 to ``limit - 1``, each equally likely."""
+    bits = (limit - 1).bit_length()
+    while True:
+        drawn = random.getrandbits(bits) if bits else 0
+        if drawn < limit:
+            return drawn
+
+
+def shuffled(items: Sequence[Item], random: Random) -> list[Item]:
+    """The items in random order; every order equally likely."""
+    result = list(items)
+    for last in range(len(result) - 1, 0, -1):
+        other = randbelow(random, last + 1)
+        result[last], result[other] = result[other], result[last]
+    return result
+
+
+def external_blocks(layout: Layout) -> set[int]:
+    """Numbers of the blocks that hold external trials, spread evenly over the run."""
+    if layout.external is None or not layout.external_arms:
+        return set()
+    wanted = layout.external.blocks
+    count = layout.blocks if wanted is None else min(wanted, layout.blocks)
+    return {1 + index * layout.blocks // count for index in range(count)}
+
+
+def trials(layout: Layout, seed: int) -> list[dict[str, Any]]:
+    """Every trial of the plan, in the order of execution."""
+    random = Random(seed)
+    with_external = external_blocks(layout)
+    first = 1 - layout.warm_up_blocks
+    result: list[dict[str, Any]] = []
+    for block in range(first, layout.blocks + 1):
+        window_ms = layout.window_ms if block > 0 else layout.warm_up_window_ms
+        drawn = _block(layout, window_ms, block in with_external, random)
+        result += [{"block": block, "position": n, **trial} for n, trial in enumerate(drawn)]
+    for n, arm in enumerate(shuffled(layout.fidelity_arms, random)):
+        trial = _fidelity(layout, arm)
+        result.append({"block": layout.blocks + 1, "position": n, **trial})
+    return [{"trial": number, **trial} for number, trial in enumerate(result)]
+
+
+def _block(
+    layout: Layout, window_ms: int, with_external: bool, random: Random
+) -> list[dict[str, Any]]:
+    levels = list(dict.fromkeys(cell.level for cell in layout.cells))
+    drawn: list[dict[str, Any]] = []
+    for level in shuffled(levels, random):
+        cells = [cell for cell in layout.cells if cell.level == level]
+        part = [_cost(layout, cell, window_ms) for cell in shuffled(cells, random)]
+        if with_external and layout.external is not None and layout.external.level == level:
+            outside = shuffled(_external(layout, layout.external), random)
+            part = part + outside if randbelow(random, 2) else outside + part
+        drawn += part
+    return drawn
+
+
+def _cost(layout: Layout, cell: Cell, window_ms: int) -> dict[str, Any]:
+    return {
+        "kind": "cost",
+        "arm": cell.arm,
+        "replica": cell.replica,
+        "statistics": cell.statistics,
+        "processes": cell.level,
+        "interval_ms": layout.interval_ms,
+        "window_s": window_ms / 1000,
+    }
+
+
+def _external(layout: Layout, external: External) -> list[dict[str, Any]]:
+    paces: tuple[dict[str, Any], ...] = (
+        {"pace": "hot", "events": external.hot_events},
+        {"pace": "paced", "events": external.paced_events},
+    )
+    return [
+        {
+            "kind": "external",
+            "arm": arm,
+            "replica": 1,
+            "statistics": "off",
+            "processes": external.level,
+            "interval_ms": EXTERNAL_INTERVAL_MS,
+            **pace,
+        }
+        for arm in layout.external_arms
+        for pace in paces
+    ]
+
+
+def _fidelity(layout: Layout, arm: str) -> dict[str, Any]:
+    return {
+        "kind": "fidelity",
+        "arm": arm,
+        "replica": 1,
+        "statistics": "off",
+        "processes": layout.fidelity_level,
+        "interval_ms": layout.interval_ms,
+        "window_s": layout.fidelity_window_ms / 1000,
+    }

@@ -1,0 +1,501 @@
+"""Plans: complete and independently randomised blocks, declared contrasts, honest estimates."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiment import estimate, order, plan, power, presets
+from experiment.arms import ArmError
+from experiment.plan import PlanError
+
+BUILT_IN: dict[str, dict[str, Any]] = {
+    "null_agent": {"study": "processes", "source": "none"},
+    "proc_stat": {"source": "proc", "dump": True},
+    "sched_switch_published": {"source": "ebpf", "context": "both", "dump": True},
+    "sched_switch": {"source": "ebpf", "context": "both", "dump": True},
+    "psutil_processes": {"source": "proc", "language": "Python", "dump": True},
+    "bcc_sched_switch": {
+        "source": "ebpf",
+        "language": "Python",
+        "context": "both",
+        "needs": ["bpf", "bcc", "headers"],
+        "dump": True,
+    },
+    "proc_files": {"study": "gauges", "source": "proc", "dump": True},
+    "bpf_timer": {
+        "study": "gauges",
+        "source": "ebpf",
+        "context": "others",
+        "hook": "timer",
+        "dump": True,
+    },
+    "bpf_on_demand": {"study": "gauges", "source": "ebpf", "context": "own", "dump": True},
+}
+
+
+def write_arm(folder: Path, name: str, **keys: Any) -> Path:
+    """An arm file that is whole; ``keys`` replace its values."""
+    arm: dict[str, Any] = {
+        "name": name,
+        "study": "processes",
+        "title": name,
+        "summary": "one sentence",
+        "source": "proc",
+        "language": "C",
+        "question": "CPU time of every process",
+        "fields": ["pid"],
+        "command": ["{build}/" + name, "--interval-ms", "{interval_ms}"],
+    } | keys
+    if arm.get("context") in ("others", "both"):
+        arm.setdefault("hook", "sched_switch")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(arm), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("root")
+    for name, keys in BUILT_IN.items():
+        write_arm(folder / "bpf" / keys.get("study", "processes"), name, **keys)
+    return folder
+
+
+def make(root: Path, study: str = "processes", preset: str = "quick", **keys: Any) -> Any:
+    return plan.build(study, preset, root=root, **keys)
+
+
+def cells(trials: Any, block: int) -> list[tuple[Any, ...]]:
+    return [
+        (t["arm"], t["replica"], t["statistics"], t["processes"])
+        for t in trials
+        if t["block"] == block and t["kind"] == "cost"
+    ]
+
+
+ALL = [(study, name) for study in plan.studies() for name in plan.preset_names(study)]
+
+
+@pytest.mark.parametrize(("study", "preset"), ALL)
+@given(seed=st.integers(0, 2**63 - 1), blocks=st.integers(2, 9))
+@settings(max_examples=15, deadline=None)
+def test_blocks_are_complete(root: Path, study: str, preset: str, seed: int, blocks: int) -> None:
+    made = make(root, study, preset, seed=seed, blocks=blocks)
+    trials = made["trials"]
+    wanted = sorted(cells(trials, 0), key=str)
+    assert len(set(wanted)) == len(wanted) > 0
+    for block in range(1, blocks + 1):
+        assert sorted(cells(trials, block), key=str) == wanted
+    twin = made["a_a"]
+    for replica in (1, 2):
+        assert (twin["arm"], replica, twin["statistics"], twin["processes"]) in wanted
+    assert sum(replica == 2 for _, replica, _, _ in wanted) == 1
+    assert [t["trial"] for t in trials] == list(range(len(trials)))
+    for block, group in itertools.groupby(trials, key=lambda t: t["block"]):
+        inside = list(group)
+        assert [t["position"] for t in inside] == list(range(len(inside)))
+        levels = [t["processes"] for t in inside]
+        changes = sum(a != b for a, b in itertools.pairwise(levels))
+        assert changes == len(set(levels)) - 1, f"block {block} comes back to a process count"
+    assert [t["block"] for t in trials] == sorted(t["block"] for t in trials)
+    assert {t["arm"] for t in trials} == set(made["arms"])
+    assert json.loads(json.dumps(made)) == made
+
+
+@pytest.mark.parametrize(("study", "preset"), ALL)
+def test_contrasts_are_declared_between_measured_cells(root: Path, study: str, preset: str) -> None:
+    made = make(root, study, preset)
+    assert 1 <= len(made["contrasts"]) <= 6
+    assert len({c["id"] for c in made["contrasts"]}) == len(made["contrasts"])
+    measured = set(cells(made["trials"], 1))
+    for contrast in made["contrasts"]:
+        for side in ("numerator", "denominator"):
+            cell = (contrast[side], 1, contrast["statistics"], contrast["processes"])
+            assert cell in measured
+
+
+def test_the_order_of_a_seed_is_fixed_for_ever(root: Path) -> None:
+    trials = make(root, seed=7)["trials"]
+    keys = ("kind", "arm", "replica", "statistics", "processes")
+    first = [tuple(t[key] for key in keys) for t in trials]
+    assert first[:9] == ORDER_OF_SEED_7
+    assert [order.randbelow(Random(7), 10) for _ in range(3)] == [5, 5, 5]
+    assert order.shuffled(range(10), Random(20240601)) == SHUFFLED
+
+
+SHUFFLED = [9, 5, 0, 6, 4, 2, 8, 3, 7, 1]
+ORDER_OF_SEED_7 = [
+    ("cost", "proc_stat", 1, "on", 100),
+    ("cost", "sched_switch_published", 1, "on", 100),
+    ("cost", "proc_stat", 2, "off", 600),
+    ("cost", "sched_switch_published", 1, "on", 600),
+    ("cost", "sched_switch_published", 1, "off", 600),
+    ("cost", "proc_stat", 1, "on", 600),
+    ("cost", "null_agent", 1, "off", 600),
+    ("cost", "sched_switch", 1, "off", 600),
+    ("cost", "proc_stat", 1, "off", 600),
+]
+
+
+def test_same_seed_same_plan_and_other_seed_other_order(root: Path) -> None:
+    assert make(root, seed=1) == make(root, seed=1)
+    assert make(root, seed=1)["trials"] != make(root, seed=2)["trials"]
+    assert plan.plan_hash(make(root, seed=1)) != plan.plan_hash(make(root, seed=2))
+
+
+def test_blocks_are_ordered_independently(root: Path) -> None:
+    trials = make(root, preset="paper")["trials"]
+    orders = [tuple(cells(trials, block)) for block in range(13)]
+    assert len(set(orders)) == 13
+    first_levels = {o[0][3] for o in orders}
+    assert first_levels == {100, 600}
+
+
+def test_more_blocks_keep_the_order_of_the_first_ones(root: Path) -> None:
+    few, many = make(root, blocks=3)["trials"], make(root, blocks=8)["trials"]
+    for block in range(4):
+        assert cells(few, block) == cells(many, block)
+
+
+@given(items=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_shuffling_keeps_every_item(items: int, seed: int) -> None:
+    assert sorted(order.shuffled(range(items), Random(seed))) == list(range(items))
+
+
+def test_every_order_is_equally_likely() -> None:
+    random = Random(3)
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(6000):
+        drawn = tuple(order.shuffled((0, 1, 2), random))
+        counts[drawn] = counts.get(drawn, 0) + 1
+    assert len(counts) == 6
+    # Chi-squared on 5 degrees of freedom; 20.5 is its 99.9 % point.
+    assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 20.5
+
+
+def test_warm_up_is_a_block_of_its_own(root: Path) -> None:
+    made = make(root)
+    warm = [t for t in made["trials"] if t["block"] == 0]
+    assert {t["window_s"] for t in warm} == {1.0}
+    assert {t["kind"] for t in warm} == {"cost"}
+    assert {t["window_s"] for t in made["trials"] if t["block"] == 1 and t["kind"] == "cost"} == {2}
+
+
+def test_article_follows_the_published_protocol(root: Path) -> None:
+    made = make(root, preset="article")
+    cost = [t for t in made["trials"] if t["kind"] == "cost"]
+    runs = [t for t in cost if (t["arm"], t["replica"], t["processes"]) == ("proc_stat", 1, 600)]
+    assert [t["window_s"] for t in runs] == [20.0] * 8
+    assert {t["statistics"] for t in cost} == {"on"}
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper", "scaling"])
+def test_external_trials_have_an_unattached_sibling(root: Path, preset: str) -> None:
+    made = make(root, preset=preset)
+    outside = {arm for arm, a in made["arms"].items() if a["context"] in ("others", "both")}
+    for block in range(1, made["blocks"] + 1):
+        external = [t for t in made["trials"] if t["block"] == block and t["kind"] == "external"]
+        for pace in ("hot", "paced"):
+            arms = [t["arm"] for t in external if t["pace"] == pace]
+            assert sorted(arms) == sorted([*outside, "null_agent"])
+        positions = [t["position"] for t in external]
+        assert positions == list(range(positions[0], positions[0] + len(positions)))
+        assert {t["statistics"] for t in external} == {"off"}
+
+
+def test_external_trials_spread_over_the_run(root: Path) -> None:
+    made = make(root, preset="smoke", blocks=8)
+    with_external = {t["block"] for t in made["trials"] if t["kind"] == "external"}
+    assert with_external == {1}
+
+
+def test_fidelity_comes_last_once_per_arm_that_dumps(root: Path) -> None:
+    made = make(root)
+    fidelity = [t for t in made["trials"] if t["kind"] == "fidelity"]
+    assert fidelity == made["trials"][-len(fidelity) :]
+    assert {t["block"] for t in fidelity} == {made["blocks"] + 1}
+    assert sorted(t["arm"] for t in fidelity) == [
+        "proc_stat",
+        "sched_switch",
+        "sched_switch_published",
+    ]
+
+
+def test_an_event_no_workload_counts_is_said(root: Path) -> None:
+    made = make(root, "gauges")
+    assert not [t for t in made["trials"] if t["kind"] == "external"]
+    assert any("bpf_timer" in note and "timer" in note for note in made["notes"])
+
+
+# Budgets
+
+
+def test_budgets(root: Path) -> None:
+    def minutes(study: str, preset: str) -> float:
+        return float(make(root, study, preset)["estimate"]["minutes"])
+
+    assert minutes("processes", "quick") + minutes("gauges", "quick") <= 5
+    assert minutes("processes", "paper") <= 40
+    assert minutes("processes", "scaling") <= 16
+    assert minutes("processes", "smoke") <= 1 / 3
+    assert minutes("gauges", "smoke") <= 1 / 3
+    assert make(root, preset="paper")["blocks"] >= 12
+    assert make(root, preset="quick")["estimate"]["smallest_adjusted_p"] < 0.05
+    levels = make(root, preset="scaling")["process_counts"]
+    assert (min(levels), max(levels)) == (60, 5000)
+
+
+def test_minutes_add_up() -> None:
+    arm = {"ready": "fd3", "needs": [], "language": "C"}
+    slow = arm | {"ready": {"after_s": 2}}
+    bcc = arm | {"needs": ["bcc"], "language": "Python"}
+    cost = {"kind": "cost", "processes": None, "interval_ms": 1000, "window_s": 6.0, "arm": "a"}
+    assert estimate.trial_seconds(cost, arm) == pytest.approx(0.3 + 0.5 + 6)
+    assert estimate.trial_seconds(cost, slow) == pytest.approx(2 + 0.3 + 0.5 + 6)
+    assert estimate.trial_seconds(cost, bcc) == pytest.approx(4 + 0.3 + 0.5 + 6)
+    hot = {"kind": "external", "pace": "hot", "events": 100_000}
+    assert estimate.trial_seconds(hot, arm) == pytest.approx(0.3 + 0.4)
+    paced = {"kind": "external", "pace": "paced", "events": 500}
+    assert estimate.trial_seconds(paced, arm) == pytest.approx(0.3 + 0.5)
+    busy = cost | {"processes": 1000}
+    seconds = 60 * estimate.minutes([busy, busy, cost], {"a": arm})
+    assert seconds == pytest.approx(3 * 6.8 + 0.1 + 0.2)
+
+
+@given(minutes=st.floats(4, 60))
+@settings(max_examples=20, deadline=None)
+def test_minutes_buy_as_many_blocks_as_fit(root: Path, minutes: float) -> None:
+    made = make(root, minutes=minutes)
+    assert made["estimate"]["minutes"] <= minutes + 0.005
+    more = make(root, blocks=made["blocks"] + 1)
+    assert more["estimate"]["minutes"] > minutes - 0.005
+
+
+def test_too_few_minutes_name_the_least(root: Path) -> None:
+    with pytest.raises(PlanError, match=r"two blocks, the fewest, take \d"):
+        make(root, minutes=0.1)
+
+
+# What a plan can decide
+
+
+def test_smallest_p() -> None:
+    assert power.smallest_p(6) == 0.03125
+    assert power.smallest_p(5) == 0.0625
+    assert power.smallest_adjusted_p(6, 2) == 0.0625
+    assert power.smallest_adjusted_p(2, 6) == 1
+    assert power.smallest_adjusted_p(12, 0) is None
+
+
+def test_smallest_p_is_what_the_test_gives() -> None:
+    differences = [3.0, 1.0, 4.0, 1.5, 9.0, 2.6]
+    observed = abs(sum(differences))
+    flips = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=6)
+    ]
+    p = sum(flip >= observed - 1e-12 for flip in flips) / len(flips)
+    assert p == power.smallest_p(6)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 7, 11, 30, 200])
+@pytest.mark.parametrize("probability", [0.5, 0.6, 0.8, 0.9, 0.975, 0.99, 0.9958])
+def test_t_quantile(degrees: int, probability: float) -> None:
+    from scipy import stats
+
+    wanted = float(stats.t.ppf(probability, degrees))
+    assert power.t_quantile(probability, degrees) == pytest.approx(wanted, rel=2e-3, abs=1e-3)
+
+
+def test_smallest_effect(root: Path) -> None:
+    # t(11): 2.2010 at .975, 0.8755 at .8; sd 10 % and twelve blocks.
+    assert power.smallest_effect(10, 12, 1) == pytest.approx(3.0765 * 10 / 12**0.5, rel=2e-3)
+    assert power.smallest_effect(10, 5, 1) is None
+    assert make(root)["estimate"]["smallest_effect_percent"] is None
+    assert make(root, pilot_sd_percent=10)["estimate"]["smallest_effect_percent"] > 10
+
+
+def test_blocks_for_half_width() -> None:
+    blocks = power.blocks_for_half_width(10, 5)
+    assert blocks is not None
+    assert power.t_quantile(0.975, blocks - 1) * 10 / blocks**0.5 <= 5
+    assert power.t_quantile(0.975, blocks - 2) * 10 / (blocks - 1) ** 0.5 > 5
+    assert power.blocks_for_half_width(10, 0.001) is None
+
+
+def test_a_plan_that_cannot_decide_says_so(root: Path) -> None:
+    assert any("cannot reach p" in note for note in make(root, preset="scaling")["notes"])
+    assert not any("cannot reach p" in note for note in make(root)["notes"])
+
+
+# Overrides
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"blocks": 1}, "blocks = 1: must be a whole number from 2"),
+        ({"blocks": True}, "blocks = True"),
+        ({"blocks": "6"}, "blocks = '6'"),
+        ({"seed": -1}, "seed = -1"),
+        ({"seed": 1.0}, "seed = 1.0"),
+        ({"interval_ms": 5}, "interval_ms = 5: must be a whole number from 10"),
+        ({"window_s": 2.5}, "window_s = 2.5: must be a whole number of 1000 ms intervals"),
+        ({"window_s": 0}, "window_s = 0"),
+        ({"window_s": float("nan")}, "window_s = nan"),
+        ({"window_s": float("inf")}, "window_s = inf"),
+        ({"process_counts": []}, "process_counts = "),
+        ({"process_counts": [100, "600"]}, "process_counts = '600'"),
+        ({"process_counts": 600}, "process_counts = 600"),
+        ({"minutes": -1}, "minutes = -1"),
+        ({"minutes": 5, "blocks": 6}, "not both"),
+        ({"arms": []}, "arms = "),
+        ({"arms": "proc_stat"}, "arms = 'proc_stat'"),
+        ({"pilot_sd_percent": "x"}, "pilot_sd_percent = 'x'"),
+    ],
+)
+def test_bad_parameters_are_one_clear_line(root: Path, keys: Any, words: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        make(root, **keys)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_names_list_the_known_ones(root: Path) -> None:
+    with pytest.raises(PlanError, match="unknown study 'proceses'; known are processes, gauges"):
+        make(root, "proceses")
+    with pytest.raises(PlanError, match="unknown preset 'fast'; processes knows quick"):
+        make(root, preset="fast")
+    with pytest.raises(ArmError, match="unknown arm 'proc_sta'; processes knows"):
+        make(root, arms=["proc_sta"])
+
+
+def test_interval_lengthens_windows_to_whole_scrapes(root: Path) -> None:
+    made = make(root, interval_ms=1500)
+    for trial in made["trials"]:
+        if trial["kind"] != "external":
+            assert (trial["window_s"] * 1000) % 1500 == 0
+    assert any("window lengthened" in note for note in made["notes"])
+    assert make(root, interval_ms=500)["notes"] == make(root)["notes"]
+
+
+def test_own_process_counts_change_nothing(root: Path) -> None:
+    assert make(root, process_counts=[600, 100]) == make(root)
+
+
+@given(counts=st.lists(st.integers(1, 5000), min_size=1, max_size=4, unique=True))
+@settings(max_examples=30, deadline=None)
+def test_other_process_counts(root: Path, counts: list[int]) -> None:
+    made = make(root, process_counts=counts)
+    if set(counts) == {100, 600}:
+        return
+    measured = set(cells(made["trials"], 1))
+    assert {level for *_, level in measured} == set(range(20, 5001)) & set(counts) | {
+        10 if count < 10 else count for count in counts if count < 20
+    }
+    for contrast in made["contrasts"]:
+        assert (contrast["numerator"], 1, contrast["statistics"], contrast["processes"]) in measured
+    assert made["a_a"]["processes"] in {level for *_, level in measured}
+
+
+def test_counts_that_cannot_be_reached_are_raised_and_said(root: Path) -> None:
+    made = make(root, preset="scaling", present=118)
+    assert made["process_counts"] == [130, 250, 500, 1000, 2000, 5000]
+    assert sum("cannot be reached, 118 run already" in note for note in made["notes"]) == 2
+    assert len(cells(made["trials"], 1)) == 6 * 4 + 1
+    exact = make(root, preset="scaling", present=110)
+    assert exact["process_counts"][:2] == [120, 250]
+
+
+def test_contrasts_that_fall_together_are_declared_once(root: Path) -> None:
+    made = make(root, preset="paper", present=700)
+    assert made["process_counts"] == [710]
+    assert [c["id"] for c in made["contrasts"]] == [
+        "proc_vs_published_710",
+        "proc_vs_corrected_710",
+        "psutil_vs_proc_710",
+        "bcc_vs_published_710",
+    ]
+    assert made["estimate"]["smallest_adjusted_p"] == 4 * 2 / 2**12
+    assert made["a_a"]["processes"] == 710
+    assert {t["processes"] for t in made["trials"]} == {710}
+
+
+def test_arms_replace_the_presets(root: Path) -> None:
+    made = make(root, preset="paper", arms=["proc_stat", "psutil_processes"])
+    assert set(made["arms"]) == {"null_agent", "proc_stat", "psutil_processes"}
+    assert [c["id"] for c in made["contrasts"]] == ["psutil_vs_proc_600"]
+    assert not [t for t in made["trials"] if t["kind"] == "external"]
+
+
+def test_a_users_own_arm_is_planned_like_any_other(root: Path, tmp_path: Path) -> None:
+    mine = write_arm(tmp_path, "my_agent", source="ebpf", context="both", dump=True)
+    made = make(root, arms=["proc_stat", str(mine)])
+    assert made["arms"]["my_agent"]["title"] == "my_agent"
+    assert made["contrasts"][0]["id"] == "proc_stat_vs_my_agent_600"
+    assert "my_agent" in {t["arm"] for t in made["trials"] if t["kind"] == "external"}
+    assert "my_agent" in {t["arm"] for t in made["trials"] if t["kind"] == "fidelity"}
+    alone = make(root, arms=[str(mine)])
+    assert alone["contrasts"] == []
+    assert alone["estimate"]["smallest_adjusted_p"] is None
+    assert alone["a_a"]["arm"] == "my_agent"
+
+
+def test_a_new_built_in_arm_joins_without_another_edit(root: Path) -> None:
+    new = write_arm(root / "bpf" / "processes", "brand_new", dump=True)
+    try:
+        made = make(root, preset="smoke")
+    finally:
+        new.unlink()
+    assert ("brand_new", 1, "off", 150) in cells(made["trials"], 1)
+    assert "brand_new" in {t["arm"] for t in made["trials"] if t["kind"] == "fidelity"}
+    assert any("brand_new" in note for note in made["notes"])
+
+
+def test_paths_do_not_change_the_hash(root: Path, tmp_path: Path) -> None:
+    here = make(root)
+    there = make(root, build_dir=tmp_path, python="/elsewhere/python")
+    assert here["paths"] != there["paths"]
+    assert plan.plan_hash(here) == plan.plan_hash(there)
+    assert plan.plan_hash(json.loads(json.dumps(plan.portable(here)))) == plan.plan_hash(here)
+
+
+# The presets file
+
+
+def broken(tmp_path: Path, old: str, new: str) -> Path:
+    text = Path(presets.__file__).with_name("presets.yaml").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "presets.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("      blocks: 6\n", "", "processes/quick: key 'blocks' is missing"),
+        ("      blocks: 6\n", "      blocks: six\n", "blocks: 'six' must be int"),
+        ("      blocks: 6\n", "      blocks: 6\n      block: 6\n", "unknown key 'block'"),
+        ("      blocks: 6\n", "      blocks: 6\n      blocks: 7\n", "is given twice"),
+        ("numerator: proc_stat", "numerator: proc_start", "proc_start is not measured"),
+        ("statistics: off", "statistics: false", "statistics: False must be str"),
+        ("a_a: {arm: proc_stat", "a_a: {arm: nobody", "a_a: is not one of the cells"),
+        ("blocks: every", "blocks: some", "blocks: 'some' must be a number or every"),
+    ],
+)
+def test_broken_presets_are_one_clear_line(tmp_path: Path, old: str, new: str, words: str) -> None:
+    with pytest.raises(presets.PresetError) as caught:
+        presets.load(broken(tmp_path, old, new))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
