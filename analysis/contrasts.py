@@ -92,21 +92,22 @@ def verdict(c: Comparison, adjusted: float | None, family: int = 1) -> tuple[str
         return "indistinguishable", "the interval of the ratio lies inside 0.9 to 1.1"
     if c.difference.inside(-DIFFERENCE_MARGIN, DIFFERENCE_MARGIN):
         return "indistinguishable", "the interval of the difference lies within ±0.005 % of a core"
+    named = "p" if family == 1 else "adjusted p"
     if adjusted is not None and adjusted < ALPHA and c.difference.estimate:
         word = "dearer" if c.difference.estimate > 0 else "cheaper"
-        return word, f"adjusted p = {adjusted:.2g}"
+        return word, f"{named} = {adjusted:.2g}"
     floor = min(1.0, smallest_p(n) * family)
     if floor >= ALPHA:
         need = blocks_needed(family)
         contrasts = "one contrast" if family == 1 else f"{family} contrasts"
         return "undetermined", (
-            f"{n} block{'s' if n != 1 else ''} and {contrasts} cannot bring the adjusted p below "
+            f"{n} block{'s' if n != 1 else ''} and {contrasts} cannot bring {named} below "
             f"{floor:.2g}; {need} blocks are the fewest that reach {ALPHA:g}"
         )
     if c.detectable is None:
-        return "undetermined", f"adjusted p = {adjusted:.2g}; the differences have no spread"
+        return "undetermined", f"{named} = {adjusted:.2g}; the differences have no spread"
     return "undetermined", (
-        f"adjusted p = {adjusted:.2g}; smallest detectable effect {c.detectable:.2g} % of a core"
+        f"{named} = {adjusted:.2g}; smallest detectable effect {c.detectable:.2g} % of a core"
     )
 
 

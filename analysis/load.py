@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pandera.errors
 
+from analysis.order import in_order
 from analysis.schema import columns, file_of, frame_schema, schema
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
@@ -51,9 +52,9 @@ class Run:
 
     @property
     def arms(self) -> dict[str, dict[str, Any]]:
-        """Arms of the plan by name, in the plan's order, as in their YAML files."""
+        """Arms of the plan by name, as in their YAML files, in the order of tables and figures."""
         arms: dict[str, dict[str, Any]] = self.plan["arms"]
-        return arms
+        return {arm: arms[arm] for arm in in_order(arms)}
 
     def title(self, arm: str) -> str:
         """The arm's label in tables and figures."""

@@ -10,8 +10,10 @@ A cell is arm, replica and process level; a measure fixes the state of the kerne
     headline_net  headline - agent of the null agent in the same block and level
     agent_net     agent - the same
     system        100 busy_ns / window_ns - the same of the null agent: the whole machine's change
+    agent_on      100 agent_ns / window_ns, statistics on
     published     100 (agent_ns + bpf_run_ns) / window_ns, statistics on: the articles' method
     runs_per_s    bpf_run_count per second, statistics on (1/s, not percent)
+    ns_per_run    bpf_run_ns / bpf_run_count, statistics on (ns, not percent)
     switches_per_s  context switches per second, statistics off (1/s, not percent)
 
 Propagation.  The headline is formed inside each block from that block's own reader, switch rate and
@@ -58,6 +60,8 @@ def _cost_rows(run: Run) -> pd.DataFrame:
     rows["bpf"] = 100 * rows["bpf_run_ns"].astype("Float64") / window
     rows["busy"] = 100 * rows["busy_ns"].astype("Float64") / window
     rows["switch_ratio"] = rows["switches"].astype("Float64") / window  # per ns
+    runs = rows["bpf_run_count"].astype("Float64")
+    rows["ns_per_run"] = rows["bpf_run_ns"].astype("Float64") / runs.where(runs > 0)
     rows["runs_per_s"] = 1e9 * rows["bpf_run_count"].astype("Float64") / window
     return rows
 
@@ -117,18 +121,22 @@ class Measures:
             others = self.get(measure.replace("headline", "others"), arm, level, replica)
             return (agent + others).dropna()
         if measure in ("headline_net", "agent_net"):
+            if arm == NULL_AGENT:  # nothing is left of it, by definition and not by measurement
+                return self.get("agent", arm, level, replica).iloc[:0]
             gross = self.get(measure.removesuffix("_net"), arm, level, replica)
             return (gross - self.get("agent", NULL_AGENT, level)).dropna()
         if measure == "system":
             null = self._column("busy", "off", NULL_AGENT, level, 1)
             return (self._column("busy", "off", arm, level, replica) - null).dropna()
+        if measure == "agent_on":
+            return self._column("agent", "on", arm, level, replica)
         if measure == "published":
-            agent = self._column("agent", "on", arm, level, replica)
+            agent = self.get("agent_on", arm, level, replica)
             if not in_other_tasks(self.run, arm):
                 return agent
             return (agent + self._column("bpf", "on", arm, level, replica)).dropna()
-        if measure == "runs_per_s":
-            return self._column("runs_per_s", "on", arm, level, replica)
+        if measure in ("runs_per_s", "ns_per_run"):
+            return self._column(measure, "on", arm, level, replica)
         if measure == "switches_per_s":
             return 1e9 * self._column("switch_ratio", "off", arm, level, replica)
         raise KeyError(measure)
@@ -154,7 +162,9 @@ class Measures:
         """Why the cell has no value, in words; empty if it has one."""
         if len(self.get(measure, arm, level)):
             return ""
-        statistics = "on" if measure in ("published", "runs_per_s") else "off"
+        statistics = (
+            "on" if measure in ("published", "agent_on", "runs_per_s", "ns_per_run") else "off"
+        )
         t = self.run.trials
         rows = t[(t["kind"] == "cost") & (t["arm"] == arm)]
         at = rows["processes_target"].fillna(LEFT_ALONE) == level

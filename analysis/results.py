@@ -1,0 +1,104 @@
+"""Everything computed from one run, once; tables, figures and the summary read it from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from analysis import checks, contrasts, external, noise, scaling
+from analysis.intervals import Interval, mean_interval
+from analysis.load import Run
+from analysis.measures import Measures
+
+
+@dataclass(frozen=True)
+class Results:
+    """See the functions that make each part for its keys."""
+
+    run: Run
+    measures: Measures
+    contrasts: list[dict[str, Any]]
+    calibration: list[dict[str, Any]]
+    crosscheck: list[dict[str, Any]]
+    a_a: dict[str, Any] | None
+    drift: dict[str, Any]
+    spread: list[dict[str, Any]]
+    harness: dict[str, Any]
+    fidelity: list[dict[str, Any]]
+    lines: list[scaling.Line]
+    warnings: list[str]
+
+    @property
+    def levels(self) -> list[int]:
+        return self.measures.levels
+
+    def interval(self, measure: str, arm: str, level: int) -> Interval:
+        """Mean over blocks with its interval."""
+        return mean_interval(self.measures.get(measure, arm, level).to_numpy(dtype=float))
+
+    def main_measure(self) -> str:
+        """The one method that figures with a single method use.
+
+        The headline if the run has one for every arm that ran, else the published method if the run
+        has that for every arm, else the headline, and arms without one are named as left out.
+        """
+        ran = [arm for arm in self.run.arms if self.measures.usable(arm)]
+        for measure in ("headline", "published"):
+            has = [any(len(self.measures.get(measure, a, lv)) for lv in self.levels) for a in ran]
+            if has and all(has):
+                return measure
+        statistics = set(self.run.trials[self.run.trials["kind"] == "cost"]["statistics"])
+        return "published" if statistics == {"on"} else "headline"
+
+
+def crosscheck(measures: Measures) -> list[dict[str, Any]]:
+    """Published method against headline, for every arm whose programs run in other tasks.
+
+    Keys arm, level, headline, published, residual (paired by block; percent of a core), per_run
+    (ns, by kernel statistics), per_run_gap (residual over the runs a second; ns), text, reason.
+    """
+    made: list[dict[str, Any]] = []
+    for arm in measures.run.arms:
+        if not external.in_other_tasks(measures.run, arm):
+            continue
+        for level in measures.levels:
+            cells = {name: measures.get(name, arm, level) for name in ("published", "headline")}
+            missing = [measures.reason(name, arm, level) for name, c in cells.items() if c.empty]
+            residual = external.paired_difference(cells["published"], cells["headline"])
+            runs = measures.get("runs_per_s", arm, level)
+            rate = float(runs.mean()) if len(runs) else 0.0
+            entry: dict[str, Any] = {"arm": arm, "level": level, "residual": residual}
+            for name, cell in cells.items():
+                entry[name] = mean_interval(cell.to_numpy(dtype=float))
+            per_run = measures.get("ns_per_run", arm, level).to_numpy(dtype=float)
+            entry["per_run"] = mean_interval(per_run)
+            entry["per_run_gap"] = residual.scaled(1e7 / rate) if rate else None
+            entry["reason"] = "; ".join(missing)
+            entry["text"] = entry["reason"] or external.agreement(residual)
+            made.append(entry)
+    return made
+
+
+def compute(run: Run) -> Results:
+    """Run every part of the analysis on one run."""
+    measures = Measures(run)
+    lines = [
+        line
+        for arm in run.arms
+        for measure in ("headline", "published")
+        if (line := scaling.fit(measures, arm, measure)) is not None
+    ]
+    return Results(
+        run=run,
+        measures=measures,
+        contrasts=contrasts.evaluate(measures),
+        calibration=external.calibration(run),
+        crosscheck=crosscheck(measures),
+        a_a=noise.a_a(measures),
+        drift=noise.drift(measures),
+        spread=noise.spread(measures),
+        harness=noise.harness(measures),
+        fidelity=checks.fidelity(run),
+        lines=lines,
+        warnings=checks.warnings(run),
+    )

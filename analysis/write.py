@@ -1,0 +1,43 @@
+"""Files that are complete or absent: written beside, synced, then moved into place."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+def put(path: Path, data: bytes | str) -> Path:
+    """Write a file atomically; what was there stays until the new content is on disk.
+
+    Raises OSError if the folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return path
+
+
+def put_json(path: Path, value: Any) -> Path:
+    """Write JSON; a NaN in it is an error of ours, never data (ValueError)."""
+    return put(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def drop_stale(folder: Path, before: Iterable[str], now: Iterable[str]) -> None:
+    """Remove files that an earlier run of ours wrote here and this one did not (relative names)."""
+    for name in set(before) - set(now):
+        target = (folder / name).resolve()
+        if folder.resolve() in target.parents:
+            target.unlink(missing_ok=True)
