@@ -1,0 +1,1 @@
+"""The commands behind ``./study``: the only code that imports both experiment and analysis."""

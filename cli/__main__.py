@@ -1,0 +1,99 @@
+"""``python -m cli COMMAND``: the commands behind ``./study``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from cli import parameters
+from cli.problem import Problem, did_you_mean
+
+COMMANDS = ("run", "plan", "figures", "doctor", "lab")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with one line instead of a usage page."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Problem(f"{message}; {self.prog} --help lists what there is")
+
+
+def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:
+    """The parameters that a command line gives. Raises Problem for an unknown name."""
+    parser = Parser(prog=f"./study {command}", allow_abbrev=False)
+    parser.add_argument(
+        "studies", nargs="*", metavar="STUDY", help="processes, gauges (default: both)"
+    )
+    known = parameters.declared()
+    for name, parameter in known.items():
+        option = "--" + name.replace("_", "-")
+        parser.add_argument(option, dest=name, metavar="VALUE", help=parameter.help)
+    parser.add_argument(
+        *("-p", "--parameter"),
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="the same as --NAME VALUE, as papermill takes it",
+    )
+    options, rest = parser.parse_known_args(words)
+    for word in rest:
+        hint = did_you_mean(word, ["--" + name.replace("_", "-") for name in known])
+        raise Problem(f"unknown option '{word}'{hint}")
+    texts = {name: text for name in known if (text := getattr(options, name)) is not None}
+    given = {name: parameters.from_text(text) for name, text in texts.items()}
+    for name, text in options.parameter:
+        given[name] = parameters.from_text(text)
+    if options.studies:
+        if "study" in given:
+            raise Problem("the study is given twice: by name and by --study")
+        given["study"] = ",".join(options.studies)
+    return given
+
+
+def dispatch(command: str, words: Sequence[str]) -> int:
+    """Run a command. Raises Problem for whatever the user can put right."""
+    # each imports what it needs: the doctor answers without waiting for pandas
+    if command == "run":
+        from cli import run
+
+        return run.command(measuring(command, words))
+    if command == "plan":
+        from cli import plan
+
+        return plan.command(parameters.resolve(measuring(command, words)))
+    if command == "figures":
+        from cli import figures
+
+        return figures.command(words)
+    if command == "doctor":
+        from cli import doctor
+
+        return doctor.command(words)
+    if command == "lab":
+        from cli import lab
+
+        return lab.command(words)
+    raise Problem(f"unknown command '{command}'{did_you_mean(command, COMMANDS)}")
+
+
+def main() -> int:
+    """Exit 0, 2 for bad input, 1 for a failure, 130 after Ctrl-C; problems go to stderr."""
+    command, *words = sys.argv[1:] or ["help"]
+    try:
+        return dispatch(command, words)
+    except Problem as problem:
+        print("\n".join(f"probetax: {line}" for line in str(problem).splitlines()), file=sys.stderr)
+        return problem.exit_code
+    except KeyboardInterrupt:
+        print("\nprobetax: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has left
+        sys.stderr.close()
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""What a user can put right: told in one line, with its cure, and no traceback."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class Problem(Exception):
+    """Bad input or a missing condition. The text names the cause and the cure."""
+
+    exit_code = 2
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython's hook: a notebook shows these lines instead of a page of traceback."""
+        return [f"probetax: {line}" for line in str(self).splitlines()]
+
+
+class Interrupted(Problem):
+    """The run was stopped by the user; what is measured is on the disk."""
+
+    exit_code = 130
+
+
+class Failed(Problem):
+    """Not the user's fault: a process of ours ended badly."""
+
+    exit_code = 1
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for a near miss, else the list of what is known."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"

@@ -1,0 +1,124 @@
+"""``./study run``: executes notebooks/run.ipynb and says at the end what was found."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cli import environment, parameters, paths, results, runs, session
+from cli.broker import Broker
+from cli.problem import Failed, Interrupted
+from cli.progress import Progress
+from cli.runner import Event
+
+#: What a cell may take beyond three times the planned minutes, in seconds.
+GRACE_S = 900
+
+
+class Terminal:
+    """Shows the events of each study's runner as they pass through."""
+
+    def __init__(self) -> None:
+        self._study = ""
+        self._progress: Progress | None = None
+
+    def __call__(self, study: str, event: Event) -> None:
+        if study != self._study or self._progress is None:
+            self.close()
+            self._study, self._progress = study, Progress(study)
+        self._progress(event)
+
+    def close(self) -> None:
+        """Leave the last bar as it stands."""
+        if self._progress is not None:
+            self._progress.close()
+            self._progress = None
+
+
+def command(asked: Mapping[str, Any]) -> int:
+    """Measure, analyse, and print the findings. Raises Problem, Interrupted or Failed."""
+    current = session.open_session(asked)
+    made = session.plan(current)
+    minutes = sum(plan["estimate"]["minutes"] for plan in made.values())
+    print(f"probetax: measuring about {minutes:.1f} minutes; keep the machine quiet", flush=True)
+    folder = paths.writable_folder(current.output / "processed")
+    executed = folder / f"run-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.executed.ipynb"
+    try:
+        _execute(current, executed, deadline_s=round(180 * minutes) + GRACE_S)
+    except (Interrupted, Failed) as problem:
+        how = "" if "--resume" in str(problem) else f"; {session.how_to_resume(current)}"
+        raise type(problem)(f"{problem}{how}") from None
+    _report(current, executed)
+    return 0
+
+
+def _execute(current: session.Session, executed: Path, deadline_s: int) -> None:
+    values = {**parameters.plain(current.values), "study": ",".join(current.studies)}
+    if current.values["resume"] is True:  # what is in force comes from the session itself
+        values = {"resume": True, "output": values["output"]}
+    terminal = Terminal()
+    user = environment.behind_sudo()
+    with (
+        tempfile.TemporaryDirectory(prefix="probetax-") as private,
+        Broker(Path(private), terminal) as broker,
+    ):
+        variables = {**environment.jupyter(Path(private)), **broker.environment}
+        who: dict[str, Any] = {}
+        if user is not None:
+            _give(Path(private), user)
+            _give(current.output, user)
+            broker.hand_to(user.uid, user.gid)
+            variables |= {"HOME": user.home}
+            who = {"user": user.uid, "group": user.gid, "extra_groups": []}
+        notebook = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "cli.execute", str(paths.NOTEBOOKS / "run.ipynb")),
+                *(str(executed), json.dumps(values), str(deadline_s)),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=variables,
+            cwd=paths.ROOT,
+            start_new_session=True,  # Ctrl-C is ours to handle
+            **who,
+        )
+        with notebook:
+            status = broker.serve(notebook)
+            terminal.close()
+            assert notebook.stderr is not None
+            said = notebook.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    if broker.interrupted:
+        raise Interrupted("interrupted; what was measured is on the disk")
+    if status:
+        ours = [line.removeprefix("probetax: ") for line in said if line.startswith("probetax: ")]
+        text = "\n".join(ours or said[-1:] or [f"the notebook ended with status {status}"])
+        raise Failed(text)
+
+
+def _give(folder: Path, user: environment.User) -> None:
+    """Make a folder's content the user's: we created it as root on the user's behalf."""
+    for place, _, files in os.walk(folder):
+        for name in (place, *(os.path.join(place, file) for file in files)):
+            with contextlib.suppress(OSError):
+                os.chown(name, user.uid, user.gid, follow_symlinks=False)
+
+
+def _report(current: session.Session, executed: Path) -> None:
+    """Print what was measured. The files decide whether the run is done, not the exit code."""
+    _, current.runs = runs.last_session(current.output)
+    session.finish(current)
+    kept = current.processed(current.studies[0]) / "run.executed.ipynb"
+    executed.replace(kept)
+    for study in current.studies:
+        print()
+        print(results.findings(current.raw(study), current.processed(study)))
+    print(f"\nprobetax: the notebook as it ran is {kept}")

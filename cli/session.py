@@ -1,0 +1,199 @@
+"""What the notebooks call: check the parameters, plan, measure, analyse, and prove it is done."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cli import parameters, paths, results, runner, runs
+from cli import plan as plans
+from cli.problem import Failed, Interrupted, Problem
+from cli.progress import Progress
+from experiment.run_folder import run_name
+
+
+@dataclass
+class Session:
+    """A notebook's work: its parameters in force, and one run per study."""
+
+    values: dict[str, Any]
+    runs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def output(self) -> Path:
+        """The folder that holds raw/ and processed/."""
+        output: Path = self.values["output"]
+        return output
+
+    @property
+    def studies(self) -> list[str]:
+        """The studies of this session, in order."""
+        studies: list[str] = self.values["study"]
+        return studies
+
+    def raw(self, study: str) -> Path:
+        """The raw folder of a study's run."""
+        return paths.raw(self.output, study) / self.runs[study]
+
+    def processed(self, study: str) -> Path:
+        """The folder of what is derived from it."""
+        return paths.processed(self.output, study, self.runs[study])
+
+
+def begin(namespace: Mapping[str, Any]) -> Session:
+    """Check every parameter of a notebook and print what is in force.
+
+    Args:
+        namespace: the notebook's ``globals()``.
+
+    Raises:
+        Problem: an unknown name, a wrong type or a value out of range.
+    """
+    session = open_session(given(namespace))
+    print("\n".join(parameters.lines(session.values)))
+    return session
+
+
+def given(namespace: Mapping[str, Any], *more: str) -> dict[str, Any]:
+    """The names assigned in the parameters cell and in papermill's injected one, with their values.
+
+    Both cells begin with ``# Parameters``; nothing else that a notebook holds is a parameter.
+    """
+    names = [*parameters.declared(), *more]
+    for source in namespace.get("In", []):
+        if source.lstrip().startswith("# Parameters"):
+            names += _assigned(source)
+    return {name: namespace[name] for name in dict.fromkeys(names) if name in namespace}
+
+
+def _assigned(source: str) -> list[str]:
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:  # such a cell has already failed
+        return []
+    targets = [target for s in body if isinstance(s, ast.Assign) for target in s.targets]
+    targets += [s.target for s in body if isinstance(s, ast.AnnAssign)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def open_session(asked: Mapping[str, Any]) -> Session:
+    """A session from parameters, new or resumed. Raises Problem."""
+    values = parameters.resolve(asked)
+    paths.writable_folder(values["output"])
+    if values["resume"] is False:
+        return Session(values)
+    if isinstance(values["resume"], str):
+        study = runs.study_of(values["output"], values["resume"])
+        return Session({**values, "study": [study]}, {study: values["resume"]})
+    stored, begun = runs.last_session(values["output"])
+    in_force = parameters.resolve({**stored, "resume": True, "output": values["output"]})
+    defaults = parameters.resolve({})
+    for name, value in values.items():
+        if name not in ("resume", "output") and value not in (defaults[name], in_force[name]):
+            raise Problem(
+                f"resuming goes on with {name} {in_force[name]}, not {value}: leave {name} out, or"
+                " start anew without resume"
+            )
+    return Session(in_force, dict(begun))
+
+
+def plan(session: Session) -> dict[str, dict[str, Any]]:
+    """Plan every study and print minutes, disk and what the plan can tell apart. Raises Problem."""
+    made = {}
+    for study in session.studies:
+        begun = study in session.runs and (session.raw(study) / "manifest.json").exists()
+        made[study] = (
+            runs.stored_plan(session.raw(study)) if begun else plans.build(study, session.values)
+        )
+        if begun:
+            left, planned = runs.trials_left(session.raw(study))
+            print(f"{study}: {session.runs[study]}, {left} of {planned} trials left to measure")
+        else:
+            print("\n".join(plans.lines(made[study])))
+    return made
+
+
+def measure(session: Session, made: Mapping[str, Mapping[str, Any]]) -> None:
+    """Run every plan; progress appears between trials.
+
+    Raises:
+        Interrupted, Problem, Failed: with what is on the disk and how to go on.
+    """
+    for study in session.studies:
+        session.runs.setdefault(study, run_name(dict(made[study])))
+        out = session.raw(study)
+        begun = (out / "manifest.json").exists()
+        if begun and runs.trials_left(out)[0] == 0:
+            continue
+        runs.note_session(session.output, parameters.plain(session.values), session.runs)
+        paths.writable_folder(out.parent)
+        progress = Progress(study, sys.stdout, notebook=True)
+        try:
+            runner.run(made[study], out, begun, progress)
+        except (Interrupted, Failed) as problem:
+            raise type(problem)(f"{problem}; {how_to_resume(session)}") from None
+        finally:
+            progress.close()
+
+
+def how_to_resume(session: Session) -> str:
+    """The command that goes on with this session."""
+    elsewhere = session.output != parameters.resolve({})["output"]
+    return "go on with ./study run --resume true" + (
+        f" --output '{session.output}'" if elsewhere else ""
+    )
+
+
+def of_study(namespace: Mapping[str, Any], study: str) -> Session:
+    """The session of a study's own notebook: ``run`` is ``newest``, a run's name, or ``new``.
+
+    Raises Problem, as :func:`begin` does, and when there is no such run.
+    """
+    asked = given(namespace, "run")
+    run = asked.pop("run", "newest")
+    if not isinstance(run, str):
+        raise Problem(f"parameter run is {run!r}; it must be newest, new or the name of a run")
+    session = open_session({**asked, "study": study})
+    defaults = dict.fromkeys(asked) | {"preset": "quick"}
+    if run != "new":
+        name = runs.newest(session.output, study) if run == "newest" else run
+        if runs.study_of(session.output, name) != study:
+            raise Problem(f"parameter run is {name}, which is not a run of {study}")
+        left, planned = runs.trials_left(session.output / "raw" / study / name)
+        if left:
+            raise Problem(
+                f"{name} is unfinished, {left} of {planned} trials are missing: go on with"
+                f" ./study run --resume {name}, or choose another run"
+            )
+        session.runs[study] = name
+        idle = [name for name in asked if name != "output" and asked[name] != defaults[name]]
+        if idle:
+            raise Problem(f"{idle[0]} is for run = 'new'; a run that is measured keeps its plan")
+    shown = session.values if run == "new" else {"output": session.output}
+    print("\n".join(parameters.lines({"run": run, **shown})))
+    return session
+
+
+def analyse(session: Session) -> None:
+    """Derive tables, tests and figures from each run. Raises Problem for a damaged run."""
+    for study in session.studies:
+        results.process(session.raw(study), session.processed(study))
+        print(f"{study}: {session.processed(study)}")
+
+
+def finish(session: Session) -> None:
+    """Prove by the files on the disk that the work is done. Raises Failed with what is missing."""
+    for study in session.studies:
+        left, planned = runs.trials_left(session.raw(study))
+        if left:
+            raise Failed(
+                f"{study}: {left} of {planned} trials have no row; {how_to_resume(session)}"
+            )
+        missing = results.missing(session.processed(study))
+        if missing:
+            raise Failed(f"{study}: {', '.join(missing)} not in {session.processed(study)}")
+        print(f"{study}: {planned} trials measured, results in {session.processed(study)}")
