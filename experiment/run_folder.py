@@ -87,7 +87,12 @@ class RunFolder:
         self._keep_whole_scrapes()
 
     def append(self, row: dict[str, Any], scrapes: list[dict[str, Any]]) -> None:
-        """Store a finished trial; on return it is on the disk."""
+        """Store a finished trial; on return it is on the disk.
+
+        Raises KeyError for a column that the schema does not know: nothing is dropped in silence.
+        """
+        if unknown := set(row) - set(self._columns):
+            raise KeyError(f"columns missing in data/schema.json: {sorted(unknown)}")
         if scrapes:
             text = "".join(_csv_line(self._scrape_columns, s) for s in scrapes)
             if not (self.path / "scrapes.csv.gz").exists():

@@ -10,7 +10,6 @@ import gc
 import json
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -154,8 +153,8 @@ def _manifest(plan: dict[str, Any], run: str, instrument: str) -> dict[str, Any]
 
 
 def _tell(**event: Any) -> None:
-    sys.stdout.write(json.dumps(event) + "\n")
-    sys.stdout.flush()
+    # Unbuffered: a reader that went away shows here, and nothing is left to flush at exit.
+    os.write(1, json.dumps(event).encode() + b"\n")
 
 
 def _hand_over(folder: RunFolder) -> None:

@@ -33,7 +33,7 @@ class Setting:
     account: Account
     log_folder: Path
     idle: workloads.IdleProcesses
-    ancestors: list[int] = field(default_factory=harness.ancestors)
+    drivers: list[int] = field(default_factory=harness.drivers)
 
 
 class Invalid(Exception):
@@ -146,9 +146,9 @@ def _measure(
     bpf_before = programs.read()
     agent_before = group.cpu_ns()
     began = time.monotonic_ns()
-    harness_before = harness.read(setting.ancestors)
+    harness_before = harness.at_start(setting.drivers)
     time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
-    harness_after = harness.read(setting.ancestors)
+    harness_after = harness.at_end(setting.drivers)
     ended = time.monotonic_ns()
     agent_after = group.cpu_ns()
     bpf_after = programs.read()

@@ -1,53 +1,75 @@
-"""What the harness itself costs inside a window: the runner and every process above it.
+"""What the harness itself costs inside a window: the runner and what drives it.
 
-Above the runner stand sudo, the notebook's kernel, papermill and the shell; all of them are
-counted, so that a polling parent shows up in the row instead of in the agent's bill.
+Above the runner may stand sudo, a notebook's kernel, papermill and the launcher; all of them are
+counted, so that a parent that polls shows up in the row. The shell or editor above them is part
+of the machine, as any other process is.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiment.accounting.schedstat import thread_times
 
+_OURS = (b"experiment", b"sudo", b"ipykernel", b"papermill", b"jupyter", b"study", b"cli")
 
-def ancestors() -> list[int]:
-    """This process and its parents, nearest first, without pid 1."""
+
+def drivers() -> list[int]:
+    """The parents of this process that belong to the harness, nearest first."""
     chain: list[int] = []
-    pid = os.getpid()
+    pid = os.getppid()
     while pid > 1:
-        chain.append(pid)
         try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             stat = Path(f"/proc/{pid}/stat").read_bytes()
         except OSError:
             break
+        if not any(mark in os.path.basename(word) for word in words[:4] for mark in _OURS):
+            break
+        chain.append(pid)
         pid = int(stat.rpartition(b")")[2].split()[1])
     return chain
 
 
 @dataclass(frozen=True)
 class Harness:
-    """CPU in ns by thread id, and this process's context switches."""
+    """CPU in ns of this process and by thread id of its drivers, and this process's switches."""
 
+    own_ns: int
     times: dict[int, int]
     wakeups: int
 
-    def since(self, earlier: Harness) -> tuple[int | None, int]:
-        """CPU spent in ns (None where the kernel does not say) and wake-ups, less the last one.
-
-        The one wake-up that ends the window belongs to the edge, not to the window.
-        """
+    def since(self, earlier: Harness) -> tuple[int, int]:
+        """CPU spent in ns, and wake-ups less the one that ends the window, which is its edge."""
         spent = sum(ns - earlier.times.get(thread, 0) for thread, ns in self.times.items())
-        return (spent if self.times else None), max(0, self.wakeups - earlier.wakeups - 1)
+        spent += self.own_ns - earlier.own_ns
+        return spent, max(0, self.wakeups - earlier.wakeups - 1)
 
 
-def read(pids: list[int]) -> Harness:
-    """Read now, for the chain that :func:`ancestors` gave."""
+def _own() -> tuple[int, int]:
     usage = resource.getrusage(resource.RUSAGE_SELF)
+    return time.process_time_ns(), usage.ru_nvcsw + usage.ru_nivcsw
+
+
+def _times(pids: list[int]) -> dict[int, int]:
     times: dict[int, int] = {}
     for pid in pids:
         times |= thread_times(pid)
-    return Harness(times, usage.ru_nvcsw + usage.ru_nivcsw)
+    return times
+
+
+def at_start(pids: list[int]) -> Harness:
+    """Read with the drivers first, so that reading them stays outside the window."""
+    times = _times(pids)
+    own, wakeups = _own()
+    return Harness(own, times, wakeups)
+
+
+def at_end(pids: list[int]) -> Harness:
+    """The mirror image of :func:`at_start`."""
+    own, wakeups = _own()
+    return Harness(own, _times(pids), wakeups)

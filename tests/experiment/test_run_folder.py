@@ -52,6 +52,11 @@ def test_a_finished_trial_is_on_disk_with_an_empty_field_for_what_is_missing(fol
     assert list(rows(folder)[0]) == columns("trials")
 
 
+def test_a_column_that_the_schema_does_not_know_is_an_error(folder):
+    with pytest.raises(KeyError, match="cost_in_euro"):
+        folder.append(row(0, cost_in_euro=1), [])
+
+
 def test_resume_knows_which_trials_are_done(folder):
     folder.append(row(0), [scrape(0)])
     folder.append(row(3), [])

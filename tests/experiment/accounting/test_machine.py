@@ -1,5 +1,12 @@
 """System counters: parsed as the kernel means them, differences never negative."""
 
+import ast
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,20 +50,43 @@ def test_the_running_machine_is_read():
     assert machine.threads() >= machine.processes() > 0
 
 
-def test_the_harness_counts_this_process_and_its_parents():
-    chain = harness.ancestors()
-    before = harness.read(chain)
+def test_the_harness_counts_its_own_work():
+    before = harness.at_start([])
     sum(range(2_000_000))
-    spent, wakeups = harness.read(chain).since(before)
+    spent, wakeups = harness.at_end([]).since(before)
     assert spent > 1_000_000
     assert wakeups >= 0
 
 
+def test_a_driver_that_polls_is_counted():
+    code = "import time\nwhile True: sum(range(20000)); time.sleep(0.01)"
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", code]) as poller:
+        time.sleep(0.2)
+        before = harness.at_start([poller.pid])
+        time.sleep(0.5)
+        spent, _ = harness.at_end([poller.pid]).since(before)
+        poller.kill()
+    assert spent > 2_000_000
+
+
+def test_parents_that_drive_a_run_are_found_and_the_shell_above_them_is_not(tmp_path):
+    root = Path(__file__).resolve().parents[3]
+    code = f"import sys; sys.path.insert(0, {str(root)!r}); "
+    code += "from experiment.accounting import harness; print(harness.drivers())"
+    (tmp_path / "papermill").write_text(
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
+    )
+    (tmp_path / "shell.sh").write_text(f"{sys.executable} {tmp_path}/papermill; true")
+    shell = ["sh", str(tmp_path / "shell.sh")]
+    done = subprocess.run(shell, text=True, capture_output=True, check=True)
+    assert len(ast.literal_eval(done.stdout)) == 1
+
+
 def test_memory_of_a_vanished_process_is_unknown_and_not_zero():
     assert memory.resident_bytes([2**22 + 1]) is None
-    assert memory.resident_bytes(harness.ancestors()[:1]) > 1_000_000
+    assert memory.resident_bytes([os.getpid()]) > 1_000_000
 
 
 def test_a_process_counts_its_threads_in_ns():
-    times = schedstat.thread_times(harness.ancestors()[0])
+    times = schedstat.thread_times(os.getpid())
     assert times and all(ns >= 0 for ns in times.values())

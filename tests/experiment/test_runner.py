@@ -1,0 +1,274 @@
+"""The runner as its users start it: isolated, standard library only, killed at any moment."""
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiment.accounting import group
+from experiment.kernel import program_ids
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKE = str(Path(__file__).with_name("fake_collector.py"))
+PYTHON = "/usr/bin/python3"
+
+
+def arm(*words):
+    return {
+        "command": ["{python}", FAKE, "--interval-ms", "{interval_ms}", *words],
+        "ready": "fd3",
+        "needs": [],
+        "language": "Python",
+        "dump": True,
+        "context": "none",
+    }
+
+
+ARMS = {
+    "idle": arm(),
+    "busy": arm("--burn-ms", "20"),
+    "absent": arm("--mode", "unavailable"),
+    "broken": arm("--mode", "crash"),
+    "lossy": arm("--lost", "4"),
+}
+
+
+def make_plan(tmp_path, names=("idle", "busy"), blocks=2, window_s=0.4, **values):
+    trials = []
+    for block in range(blocks):
+        for position, name in enumerate(names):
+            trials.append(
+                {
+                    "trial": len(trials),
+                    "block": block,
+                    "position": position,
+                    "kind": "cost",
+                    "arm": name,
+                    "replica": 1,
+                    "statistics": "off",
+                    "processes": None,
+                    "interval_ms": 100,
+                    "window_s": window_s,
+                }
+                | values
+            )
+    plan = {
+        "schema": 1,
+        "study": "processes",
+        "preset": "test",
+        "paths": {
+            "root": str(ROOT),
+            "build": str(ROOT / "bpf" / "build"),
+            "python": sys.executable,
+            "system_python": PYTHON,
+        },
+        "arms": ARMS,
+        "trials": trials,
+    }
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    return path
+
+
+def command(plan, out, *options):
+    return [PYTHON, "-I", "-S", str(ROOT / "experiment"), str(plan), str(out), *options]
+
+
+def run(plan, out, *options, prefix=()):
+    return subprocess.run(
+        [*prefix, *command(plan, out, *options)],
+        text=True,
+        capture_output=True,
+        cwd="/",
+        env={"PATH": os.environ["PATH"]},
+        timeout=120,
+    )
+
+
+def rows(out):
+    with open(out / "trials.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def traces():
+    """What a run could leave behind: groups, programs, processes, mounts, the statistics switch."""
+    left = set()
+    for root in (group.cgroup_mount("cgroup2"), group.cgroup_mount("cgroup", "cpuacct")):
+        if root:
+            left |= {str(p) for p in root.glob(group.PREFIX + "*")}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                words = Path(f"/proc/{entry}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"fake_collector" in words or b"idle_processes" in words:
+                left.add(words)
+    left |= set(Path("/proc/self/mounts").read_text().splitlines())
+    left.add("statistics " + Path("/proc/sys/kernel/bpf_stats_enabled").read_text())
+    try:
+        left |= set(program_ids())
+    except OSError:
+        pass
+    return left
+
+
+@pytest.fixture
+def clean():
+    before = traces()
+    yield
+    until = time.monotonic() + 8
+    while traces() != before and time.monotonic() < until:
+        time.sleep(0.1)
+    assert traces() == before
+
+
+def test_a_plan_becomes_rows_under_an_isolated_interpreter(tmp_path, clean):
+    done = run(make_plan(tmp_path), tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    found = rows(tmp_path / "run")
+    assert [r["status"] for r in found] == ["ok"] * 4, found
+    for row in found:
+        assert row["scrapes"] == "4"
+        assert abs(int(row["window_ns"]) - 0.4e9) < 0.05e9
+        burned = int(row["agent_ns"])
+        assert 80e6 < burned < 130e6 if row["arm"] == "busy" else burned < 40e6
+        assert row["bpf_run_ns"] == ""
+    samples = gzip.decompress((tmp_path / "run" / "scrapes.csv.gz").read_bytes()).decode()
+    assert samples.count(",1\n") == 16
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [e["event"] for e in events if e["event"] != "warning"] == (
+        ["start"] + ["trial"] * 4 + ["end"]
+    )
+    assert events[-1]["status"] == "finished"
+
+
+def test_the_harness_stays_asleep_inside_a_window(tmp_path, clean):
+    run(make_plan(tmp_path, names=("idle",), blocks=3, window_s=2.0), tmp_path / "run")
+    for row in rows(tmp_path / "run"):
+        assert int(row["harness_wakeups"]) == 0
+        assert int(row["harness_ns"]) < 0.0005 * int(row["window_ns"])
+
+
+def test_a_kernel_that_refuses_gives_unavailable_once_tried_and_the_other_arms_go_on(
+    tmp_path, clean
+):
+    run(make_plan(tmp_path, names=("absent", "idle", "broken", "lossy")), tmp_path / "run")
+    found = {(r["arm"], r["block"]): r for r in rows(tmp_path / "run")}
+    for block in "01":
+        absent = found["absent", block]
+        assert (absent["status"], absent["reason"]) == ("unavailable", "no such hook here")
+        assert absent["agent_ns"] == ""
+        assert found["idle", block]["status"] == "ok"
+        assert found["broken", block]["status"] == "failed"
+        assert "it broke" in found["broken", block]["reason"]
+        assert found["lossy", block]["status"] == "invalid"
+        assert "lost 4" in found["lossy", block]["reason"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_an_interrupted_run_resumes_and_leaves_nothing_behind(tmp_path, clean, number):
+    plan, out = make_plan(tmp_path, blocks=4), tmp_path / "run"
+    with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if json.loads(line).get("done") == 3:
+                break
+        time.sleep(0.4)  # inside the fourth window
+        process.send_signal(number)
+        process.stdout.read()
+        code = process.wait(timeout=20)
+    assert code == (-signal.SIGKILL if number == signal.SIGKILL else 130)
+    before = rows(out)
+    assert [r["trial"] for r in before] == ["0", "1", "2"]
+    again = run(plan, out, "--resume")
+    assert again.returncode == 0, again.stderr
+    after = rows(out)
+    assert [r["trial"] for r in after] == [str(n) for n in range(8)]
+    assert after[:3] == before
+    assert not list((out / "log").glob("*.stderr"))
+
+
+def test_a_reader_that_goes_away_ends_the_run(tmp_path, clean):
+    plan, out = make_plan(tmp_path, blocks=20), tmp_path / "run"
+    process = subprocess.Popen(command(plan, out), stdout=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=20) == 130
+
+
+def test_a_finished_run_is_not_run_again(tmp_path, clean):
+    plan, out = make_plan(tmp_path, blocks=1), tmp_path / "run"
+    run(plan, out)
+    before = (out / "trials.csv").read_bytes()
+    refused = run(plan, out)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert "already holds a run" in refused.stderr
+    assert run(plan, out, "--resume").returncode == 0
+    assert (out / "trials.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is not JSON"),
+        ("{}", "lacks"),
+        ('{"schema": 9, "study": "s", "preset": "p", "paths": {}, "arms": {}, "trials": []}', "9"),
+        (None, "No such file"),
+    ],
+)
+def test_a_bad_plan_gives_one_line(tmp_path, text, words):
+    plan = tmp_path / "plan.json"
+    if text is not None:
+        plan.write_text(text)
+    done = run(plan, tmp_path / "run")
+    assert done.returncode == 2
+    assert words in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_root_polling_still_runs_and_loading_bpf_is_unavailable(tmp_path, clean):
+    if os.geteuid():
+        pytest.skip("the whole suite already runs without root")
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chmod(tmp_path, 0o755)
+    os.chown(home, 65534, 65534)
+    for parent in tmp_path.parents:
+        if parent != Path("/") and not os.stat(parent).st_mode & 0o001:
+            os.chmod(parent, os.stat(parent).st_mode | 0o011)
+    plan = make_plan(tmp_path, names=("idle", "busy"), blocks=1)
+    values = json.loads(plan.read_text())
+    values["paths"]["python"] = PYTHON
+    plan.write_text(json.dumps(values))
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    done = run(plan, home / "run", prefix=nobody)
+    assert done.returncode == 0, done.stderr
+    found = rows(home / "run")
+    assert [r["status"] for r in found] == ["ok", "ok"], found
+    assert {r["instrument"] for r in found} <= {"schedstat", "systemd"}
+    assert int(found[1]["agent_ns"]) > int(found[0]["agent_ns"])
+
+
+def test_the_runner_needs_nothing_but_the_standard_library():
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import experiment.runner; "
+        "print([m for m in sys.modules if m.split('.')[0] in "
+        "('yaml','numpy','pandas','psutil','tqdm','analysis','cli')])"
+    )
+    done = subprocess.run([PYTHON, "-I", "-S", "-c", code], text=True, capture_output=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_rows_use_the_columns_of_the_schema_only(tmp_path, clean):
+    run(make_plan(tmp_path, blocks=1), tmp_path / "run")
+    schema = json.loads((ROOT / "data" / "schema.json").read_text())
+    names = [c["name"] for c in schema["tables"]["trials"]["columns"]]
+    header = (tmp_path / "run" / "trials.csv").read_text().splitlines()[0]
+    assert header.split(",") == names
