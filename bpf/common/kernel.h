@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * The few fields of kernel structures that the programs read. Offsets come from the running
+ * kernel's BTF at load time (CO-RE), so no generated vmlinux.h is needed to build.
+ */
+#ifndef PROBETAX_KERNEL_H
+#define PROBETAX_KERNEL_H
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define TASK_DEAD	0x80
+#define CLOCK_MONOTONIC 1
+
+#define READ_ONCE(x)	     (*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+struct signal_struct {
+	atomic_t live; /* threads that have not begun to exit */
+};
+
+struct task_struct {
+	unsigned int __state;
+	int pid;
+	int tgid;
+	__u64 start_boottime;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+};
+
+struct task_struct___before_5_14 {
+	volatile long state;
+};
+
+struct trace_event_raw_sched_switch {
+	int prev_pid;
+};
+
+struct kernel_cpustat {
+	__u64 cpustat[10];
+};
+
+#pragma clang attribute pop
+
+static __always_inline bool task_is_dead(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *old = (void *)task;
+
+	if (bpf_core_field_exists(task->__state))
+		return task->__state == TASK_DEAD;
+	return old->state == TASK_DEAD;
+}
+
+/* Orders stores for a reader on another CPU. x86 keeps stores in order by itself; elsewhere
+ * only an atomic whose result is used is a full barrier in BPF. */
+static __always_inline void order_stores(__u32 *scratch)
+{
+#ifdef __TARGET_ARCH_x86
+	(void)scratch;
+	barrier();
+#else
+	__u32 result = __sync_fetch_and_add(scratch, 1);
+
+	barrier_var(result);
+#endif
+}
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/* Loads sched_switch.bpf.c, maps its memory and attaches it; sched_switch_reader.c reads. */
+#include <bpf/bpf.h>
+
+#include "loader.h"
+#include "sched_switch_reader.h"
+
+EMBED_BPF_OBJECT("sched_switch");
+
+static long long slot_count = 16384;
+static struct sched_switch_memory memory;
+static struct bpf_object *object;
+static struct bpf_program *program;
+
+static void load(void)
+{
+	bool second = loader_prev_state_is_second();
+
+	object = open_embedded();
+	program = loader_program(object, second ? "sched_switch_5_18" : "sched_switch");
+	bpf_program__set_autoload(
+		loader_program(object, second ? "sched_switch" : "sched_switch_5_18"), false);
+	/* a slot stands in the log once at most, and once more while it changes hands */
+	for (memory.change_mask = 1; memory.change_mask < 2 * slot_count; memory.change_mask *= 2)
+		;
+	bpf_map__set_max_entries(loader_map(object, "changes"), memory.change_mask);
+	memory.change_mask--;
+	loader_set_constant(object, "log_mask", &memory.change_mask, sizeof(memory.change_mask));
+	bpf_map__set_max_entries(loader_map(object, "cpus"), memory.cpu_count);
+	bpf_map__set_max_entries(loader_map(object, "slots"), slot_count);
+	bpf_map__set_max_entries(loader_map(object, "processes"), slot_count);
+	bpf_map__set_max_entries(loader_map(object, "free_slots"), slot_count);
+	loader_load(object);
+}
+
+static void open_sched_switch(void)
+{
+	struct bpf_program *seed;
+
+	loader_need_initial_pid_namespace();
+	memory.cpu_count = loader_possible_cpus(NULL, 0);
+	memory.slot_count = slot_count;
+	load();
+	memory.cpus = loader_mmap(loader_map(object, "cpus"), false);
+	memory.counters = loader_mmap(loader_map(object, "counters"), false);
+	memory.slots = loader_mmap(loader_map(object, "slots"), true);
+	memory.changes = loader_mmap(loader_map(object, "changes"), true);
+	memory.processes_fd = bpf_map__fd(loader_map(object, "processes"));
+	memory.free_slots_fd = bpf_map__fd(loader_map(object, "free_slots"));
+	sched_switch_reader_start(&memory);
+	loader_attach(program);
+	seed = loader_program(object, "seed");
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++)
+		loader_run(seed, cpu); /* fails for CPUs that are offline */
+	bpf_program__unload(seed);
+}
+
+static void dump(FILE *out)
+{
+	process_facts_dump(sched_switch_facts(), out);
+}
+
+static void count(struct collector_counts *counts)
+{
+	counts->records = sched_switch_facts()->length;
+	counts->lost = memory.counters->lost;
+	counts->recursion_misses = loader_recursion_misses(program);
+}
+
+static void close_sched_switch(void)
+{
+	bpf_object__close(object);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct collector_option options[] = {
+		{"--slots", &slot_count, 1, 1 << 20, "processes kept at a time"},
+		{0},
+	};
+	static const struct collector sched_switch = {
+		.name = "sched_switch",
+		.options = options,
+		.open = open_sched_switch,
+		.scrape = sched_switch_scrape,
+		.dump = dump,
+		.count = count,
+		.close = close_sched_switch,
+	};
+
+	return collector_main(argc, argv, &sched_switch);
+}

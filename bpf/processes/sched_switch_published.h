@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+#ifndef PROBETAX_SCHED_SWITCH_PUBLISHED_H
+#define PROBETAX_SCHED_SWITCH_PUBLISHED_H
+
+#define PUBLISHED_ENTRIES 16384
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/*
+ * spin --cpu-ms M [--burst-ms B] [--duty PERCENT] [--threads T] [--hold-ms H] [--leader-exits 1]
+ *
+ * Burns M ms of its own CPU time, in bursts of B ms at the duty cycle (100: never yields), shared
+ * by T threads. Then prints {"pid":..., "cpu_ns":...} on stdout, cpu_ns being what the process has
+ * used since its birth, sleeps H ms so that pollers can see the total, and exits.
+ * --leader-exits: the first thread leaves at once; the others do the work.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arguments.h"
+
+static long long cpu_ms, burst_ms = 10, duty = 100, threads = 1, hold_ms, leader_exits;
+static long long working;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
+		;
+}
+
+static void burn_until(uint64_t thread_cpu_ns)
+{
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < thread_cpu_ns)
+		for (volatile int i = 0; i < 5000; i++)
+			;
+}
+
+static void report(void)
+{
+	printf("{\"pid\":%d,\"cpu_ns\":%llu}\n", getpid(),
+	       (unsigned long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	fflush(stdout);
+	sleep_ns(hold_ms * 1000000);
+	exit(0);
+}
+
+static void *work(void *unused)
+{
+	uint64_t end = cpu_ms * 1000000 / threads, at = 0;
+
+	(void)unused;
+	while (at < end) {
+		at = at + burst_ms * 1000000 < end ? at + burst_ms * 1000000 : end;
+		burn_until(at);
+		if (duty < 100)
+			sleep_ns(burst_ms * 1000000 * (100 - duty) / duty);
+	}
+	if (!__atomic_sub_fetch(&working, 1, __ATOMIC_SEQ_CST))
+		report();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argument arguments[] = {
+		{"--cpu-ms", &cpu_ms, 1, 1ll << 40},
+		{"--burst-ms", &burst_ms, 1, 1 << 30},
+		{"--duty", &duty, 1, 100},
+		{"--threads", &threads, 1, 10000},
+		{"--hold-ms", &hold_ms, 0, 1 << 30},
+		{"--leader-exits", &leader_exits, 0, 1},
+		{0},
+	};
+	pthread_t thread;
+
+	parse_arguments(argc, argv, arguments);
+	if (!cpu_ms) {
+		fprintf(stderr, "spin: --cpu-ms is missing\n");
+		return 2;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	working = threads;
+	for (long long i = leader_exits ? 0 : 1; i < threads; i++) {
+		if (pthread_create(&thread, NULL, work, NULL)) {
+			fprintf(stderr, "spin: cannot start thread %lld of %lld\n", i + 1, threads);
+			return 1;
+		}
+	}
+	if (!leader_exits)
+		work(NULL);
+	pthread_exit(NULL);
+}
