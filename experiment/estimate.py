@@ -13,7 +13,7 @@ EDGE_INTERVALS = 0.5
 LEVEL_CHANGE_S = 0.1
 PER_PROCESS_S = 1 / 5000
 #: One switch of the external workload with a program attached, and its pause when paced.
-EVENT_S = {"hot": 4e-6, "paced": 1e-3}
+EVENT_S = {"hot": 5e-6, "paced": 6e-4}
 #: What an interpreter and a compilation add to setting an arm up.
 PYTHON_SETUP_S = 0.6
 BCC_SETUP_S = 4.0

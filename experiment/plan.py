@@ -102,7 +102,7 @@ def build(
         "window_s": chosen.window_ms / 1000,
         "blocks": chosen.blocks,
         "warm_up_blocks": chosen.warm_up_blocks,
-        "process_counts": chosen.levels,
+        "process_counts": sorted(chosen.levels, key=lambda level: level or 0),
         "paths": {
             "root": str(root),
             "build": str(build_dir or root / "bpf" / "build"),
