@@ -230,15 +230,34 @@ def check_jit() -> Check:
     return ok("bpf_jit", "the BPF compiler is on")
 
 
+def symbol_address(name: str, path: str = "/proc/kallsyms") -> int | None:
+    """Address of a kernel symbol; 0 when the kernel hides it, None when it has none."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            for line in file:
+                words = line.split()
+                if len(words) >= 3 and words[2] == name:
+                    return int(words[0], 16)
+    except OSError:
+        return None
+    return None
+
+
 def check_kallsyms() -> Check:
     """Whether data symbols resolve, which programs that read kernel variables need."""
-    try:
-        with open("/proc/kallsyms", encoding="ascii", errors="replace") as file:
-            found = any(line.split()[2] == "kernel_cpustat" for line in file)
-    except (OSError, IndexError):
-        found = False
-    if found:
+    address = symbol_address("kernel_cpustat")
+    if address:
         return ok("kallsyms_data", "kernel data symbols resolve (kernel_cpustat)")
+    if address == 0:
+        if os.geteuid() != 0:
+            return warn(
+                "kallsyms_data", "kernel data symbols exist; only root sees where", "run as root"
+            )
+        return missing(
+            "kallsyms_data",
+            "kernel data symbols exist, their addresses are hidden (kernel.kptr_restrict)",
+            "sysctl kernel.kptr_restrict=1",
+        )
     return missing(
         "kallsyms_data",
         "kernel data symbols do not resolve (no kernel_cpustat: CONFIG_KALLSYMS_ALL is off)",

@@ -314,6 +314,25 @@ def test_bcc_that_cannot_be_imported(tmp_path: Path) -> None:
     assert build.check_bcc(str(tmp_path / "absent")).status == "missing"
 
 
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("ffffffff81000000 D kernel_cpustat\n", "ok"),
+        ("0000000000000000 D kernel_cpustat\n", "missing" if AS_ROOT else "warn"),
+        ("ffffffff81000000 t kernel_cpustat_cpu_fetch\n", "missing"),
+        ("", "missing"),
+    ],
+)
+def test_data_symbols(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, status: str
+) -> None:
+    path = tmp_path / "kallsyms"
+    path.write_text(line, encoding="ascii")
+    address = bpf.symbol_address("kernel_cpustat", str(path))
+    monkeypatch.setattr(bpf, "symbol_address", lambda name: address)
+    assert bpf.check_kallsyms().status == status
+
+
 def test_wsl(monkeypatch: pytest.MonkeyPatch) -> None:
     release = "5.15.167.4-microsoft-standard-WSL2"
     monkeypatch.setattr(machine, "read", lambda path: release)
