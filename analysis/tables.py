@@ -8,6 +8,7 @@ import numpy as np
 
 from analysis import contrasts
 from analysis.contrasts import Comparison
+from analysis.external import in_other_tasks
 from analysis.intervals import Interval
 from analysis.measures import LEFT_ALONE, MEASURES, level_text
 from analysis.published import article_of, claim_at
@@ -20,6 +21,7 @@ Row = dict[str, Any]
 def make_table(
     name: str, rows: list[Row], head: list[str], shown: list[list[str]], *notes: str
 ) -> Table:
+    """Columns are the rows' keys in the order of their first appearance."""
     keys = list(dict.fromkeys(key for row in rows for key in row)) or ["empty"]
     values = [[row.get(key) for key in keys] for row in rows]
     return Table(name, keys, values, head, shown, [note for note in notes if note])
@@ -111,9 +113,10 @@ def article(r: Results) -> Table | None:
         rows,
         head,
         shown,
-        "Published method: reader and program run time with kernel statistics on, mean ± population "
-        "sd over blocks. Headline: statistics off, reader and calibrated cost of the program in "
-        "other tasks, mean [95 % interval]. Ratios: Fieller's 95 % interval over blocks.",
+        "Published method: reader and program run time with kernel statistics on, mean ± "
+        "population sd over blocks. Headline: statistics off, reader and calibrated cost of the "
+        "program in other tasks, mean [95 % interval]. Ratios: Fieller's 95 % "
+        "interval over blocks.",
         f"Article: {source['title']}. {source['machine']}. {source['protocol']}.",
     )
 
@@ -138,6 +141,7 @@ def arms(r: Results) -> Table:
             ):
                 row |= ends(measure, r.interval(measure, arm, level))
             row["n"] = len(r.measures.get("headline", arm, level))
+            outside = in_other_tasks(r.run, arm)
             state = "on" if r.main_measure() == "published" else "off"
             method = "published" if state == "on" else "headline"
             reason = r.measures.reason(method, arm, level)
@@ -150,8 +154,9 @@ def arms(r: Results) -> Table:
                     _plus_minus(row["published_mean"], row["published_sd"]),
                     *(
                         interval(r.interval(measure, arm, level))
-                        for measure in ("headline", "headline_net", "agent", "others")
+                        for measure in ("headline", "headline_net", "agent")
                     ),
+                    interval(r.interval("others", arm, level)) if outside else "none",
                     str(row["n"] or row["published_n"]),
                     reason or "measured",
                 ]

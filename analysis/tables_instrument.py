@@ -34,8 +34,8 @@ def calibration(r: Results) -> Table:
         text = e["reason"] or interval(e["interval"])
         shown.append([r.run.title(e["arm"]), e["pace"], text, str(e["interval"].n)])
     note = (
-        "External instrument: work with the program attached less the same work with the null agent, "
-        "per switch, paired by block; 95 % t interval. Paced is used for the headline."
+        "External instrument: work with the program attached less the same work with the null "
+        "agent, per switch, paired by block; 95 % t interval. Paced is used for the headline."
     )
     head = ["arm", "pace", "ns per switch", "blocks"]
     return make_table("calibration", rows, head, shown, note)

@@ -1,0 +1,105 @@
+"""Makes the figures of a run: numbers first, as CSV; then what is drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from analysis import figure_parts, figure_points, figure_scaling, figure_strips
+from analysis.load import Run
+from analysis.results import Results
+from analysis.style import WIDTHS, in_style, render
+from analysis.text import Table
+from analysis.write import put
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A figure: its numbers, its drawing from them, and its two texts."""
+
+    name: str
+    plotted: Callable[[Results], list[Row]]
+    draw: Callable[[Results, list[Row], float], Figure]
+    caption: Callable[[Results, list[Row]], str]
+    alt: Callable[[Results, list[Row]], str]
+
+
+KINDS = tuple(
+    Kind(name, module.plotted, module.draw, module.caption, module.alt)
+    for name, module in (
+        ("table_points", figure_points),
+        ("cost_vs_processes", figure_scaling),
+        ("where_cost_arises", figure_parts),
+        ("run_strips", figure_strips),
+    )
+)
+
+
+def machine(run: Run) -> str:
+    """The machine in a phrase, from the run's fingerprint."""
+    f = run.manifest["fingerprint"]
+
+    def text(value: Any) -> str:
+        if isinstance(value, dict):
+            value = value.get("model") or value.get("release") or value.get("name")
+        return str(value) if value else ""
+
+    parts = [text(f.get(key)) for key in ("cpu", "cpu_model")]
+    cpus = f.get("cpus") or f.get("cpus_online")
+    parts += [f"{cpus} CPUs" if isinstance(cpus, int) else ""]
+    parts += [f"Linux {text(f.get('kernel'))}" if f.get("kernel") else ""]
+    parts += [text(f.get(key)) for key in ("machine", "architecture", "os", "distribution")]
+    hypervisor = text(f.get("hypervisor"))
+    parts += [f"under {hypervisor}" if hypervisor and hypervisor != "none" else ""]
+    return ", ".join(dict.fromkeys(part for part in parts if part)) or "machine not recorded"
+
+
+def provenance(r: Results) -> str:
+    """Machine, date and number of blocks of a run, for captions."""
+    used = {len(r.measures.get(m, a, lv)) for m in ("agent", "published") for a in r.run.arms
+            for lv in r.levels} - {0}  # fmt: skip
+    n = f"n = {min(used)} to {max(used)}" if len(used) > 1 else f"n = {max(used, default=0)}"
+    date = str(r.run.manifest["started_utc"])[:10]
+    made = (
+        " SYNTHETIC data, not a measurement."
+        if r.run.manifest["fingerprint"].get("synthetic")
+        else ""
+    )
+    open_end = "" if r.run.finished else " The run is unfinished."
+    return f"{machine(r.run)}; {date}; {n} blocks.{made}{open_end}"
+
+
+def _csv(name: str, rows: list[Row]) -> str:
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    return Table(name, keys, [[row.get(k) for k in keys] for row in rows], [], []).csv()
+
+
+def make(r: Results, folder: Path) -> tuple[list[Path], dict[str, str]]:
+    """Write every figure of a run into a folder.
+
+    Returns the files written, and the figures left out with the reason. Numbers, caption and alt
+    text are on disk before anything is drawn.
+    """
+    files: list[Path] = []
+    left_out: dict[str, str] = {}
+    for kind in KINDS:
+        rows = kind.plotted(r)
+        if not any(row.get("value") is not None for row in rows):
+            left_out[kind.name] = "the run has no value for it"
+            continue
+        files.append(put(folder / f"{kind.name}.csv", _csv(kind.name, rows)))
+        caption = f"{kind.caption(r, rows)} {provenance(r)}\n"
+        files.append(put(folder / f"{kind.name}.caption.txt", caption))
+        files.append(put(folder / f"{kind.name}.alt.txt", kind.alt(r, rows) + "\n"))
+        for label, width in WIDTHS.items():
+            with in_style():
+                made = render(kind.draw(r, rows, width))
+            for suffix, data in made.items():
+                files.append(put(folder / f"{kind.name}-{label}.{suffix}", data))
+    return files, left_out

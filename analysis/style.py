@@ -1,0 +1,145 @@
+"""Look of every figure, and its files: the same bytes each time from the same numbers.
+
+Colours: M. Okabe, K. Ito, "Color universal design" (2008), without the yellow, which is too pale
+for lines on white. Polling arms take the warm half, eBPF arms the cool half; markers differ
+too, so that no figure depends on colour.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display is needed, and a dead DISPLAY is not asked
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+from analysis.load import Run
+from analysis.order import slots
+
+WIDTHS = {"3.33in": 3.33, "7in": 7.0}  # one column and two columns of a paper
+BLACK, GREY, RULE = "#000000", "#666666", "#d9d9d9"
+READER, KERNEL, SLEEP = "#56B4E9", "#D55E00", "#999999"
+_WARM = ("#D55E00", "#E69F00", "#CC79A7", "#8c510a")
+_COOL = ("#0072B2", "#009E73", "#56B4E9", "#5e3c99")
+_COLOURS = {"proc": _WARM, "ebpf": _COOL, "none": (GREY,)}
+_MARKERS = {"proc": "osDpHh", "ebpf": "^vP<>*", "none": "Xd"}
+
+RC: dict[str, Any] = {
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs on every machine
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.handletextpad": 0.4,
+    "legend.columnspacing": 1.2,
+    "legend.borderpad": 0.0,
+    "legend.borderaxespad": 0.9,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.1,
+    "hatch.linewidth": 0.5,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "probetax",
+    "pdf.fonttype": 42,
+    "figure.dpi": 300,
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.03,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour and marker of an arm."""
+
+    colour: str
+    marker: str
+
+
+def looks(run: Run) -> dict[str, Look]:
+    """Colour and marker of every arm; the pair is unique up to a dozen arms of one source."""
+    made = {}
+    for arm, (source, n) in slots(run.arms).items():
+        colours, markers = _COLOURS[source], _MARKERS[source]
+        made[arm] = Look(colours[n % len(colours)], markers[n % len(markers)])
+    return made
+
+
+def in_style() -> AbstractContextManager[None]:
+    """Context in which every figure is drawn and rendered."""
+    return matplotlib.rc_context(cast(Any, RC))
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure in inches; call inside `in_style()`."""
+    return Figure(figsize=(width, height))
+
+
+def log_ticks(ax: Axes, axis: str, wanted: int = 5) -> None:
+    """Plain numbers on a log axis: decades, or 1-2-5 where decades would be fewer than three."""
+    low, high = ax.get_xlim() if axis == "x" else ax.get_ylim()
+    steps: list[float] = []
+    for factors in ((1,), (1, 3), (1, 2, 5)):
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        steps = [f * 10.0**e for e in range(first, last + 1) for f in factors]
+        steps = [s for s in steps if low <= s <= high]
+        if len(steps) >= 3:
+            break
+    while len(steps) > wanted:
+        steps = steps[::2]
+    target = ax.xaxis if axis == "x" else ax.yaxis
+    target.set_major_locator(FixedLocator(steps))
+    target.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.10g}"))
+    target.set_minor_formatter(NullFormatter())
+
+
+def log_limits(values: list[float], room: float = 1.35) -> tuple[float, float]:
+    """Limits of a log axis around positive values, at least half a decade wide."""
+    low, high = min(values) / room, max(values) * room
+    if high / low < 3.2:
+        middle = (low * high) ** 0.5
+        low, high = middle / 1.8, middle * 1.8
+    return low, high
+
+
+def render(figure: Figure) -> dict[str, bytes]:
+    """The figure as svg, pdf and png, without dates.
+
+    The canvases are called directly: `savefig` would draw each file twice.
+    """
+    figure.draw_without_rendering()  # lays out once; the three files must not differ
+    figure.set_layout_engine("none")
+    files = {kind: io.BytesIO() for kind in ("svg", "pdf", "png")}
+    svg: Any = FigureCanvasSVG(figure)  # the print methods are untyped
+    pdf: Any = FigureCanvasPdf(figure)
+    png: Any = FigureCanvasAgg(figure)
+    nothing = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
+    files = {kind: io.BytesIO() for kind in ("png", "svg", "pdf")}
+    png.print_png(
+        files["png"], metadata={"Software": None}
+    )  # first: the others leave 72 dpi behind
+    svg.print_svg(files["svg"], metadata={"Date": None, "Creator": None})
+    pdf.print_pdf(files["pdf"], metadata=nothing)
+    return {kind: file.getvalue() for kind, file in files.items()}
