@@ -38,31 +38,19 @@ def report() -> dict[str, Any]:
 
 def lines(answer: Mapping[str, Any]) -> list[str]:
     """The report for a reader: one line for each check, then one for each arm."""
+    width = max((len(check["id"]) for check in answer["checks"]), default=0)
     text = []
     for check in answer["checks"]:
-        text.append(f"{MARKS.get(check['status'], check['status'])}  {check['text']}")
+        name = check["id"].replace("_", " ")
+        text.append(f"{MARKS[check['status']]}  {name:<{width}}  {check['text']}")
         if check["status"] != "ok" and check.get("cure"):
-            text.append(f"         cure: {check['cure']}")
-    text.append(f"CPU is accounted by: {answer['instrument']}")
-    possible = answer["arms_possible"]
+            text.append(f"{'':{width + 11}}cure: {check['cure']}")
     for name, arm in arms.load_all(paths.ROOT).items():
-        reasons = [why for need in arm["needs"] if (why := _refusal(possible.get(need)))]
+        unmet = [answer["arms_possible"][need] for need in arm["needs"]]
+        reasons = [need["reason"] for need in unmet if not need["possible"]]
         state = f"unavailable here: {'; '.join(reasons)}" if reasons else "can be measured"
-        text.append(f"{arm['study']:<10} {name:<24} {state}")
+        text.append(f"{arm['study']:<9}  {name:<{width + 9}}  {state}")
     return text
-
-
-def _refusal(answer: Any) -> str:
-    """Why a need is not met; empty if it is."""
-    if isinstance(answer, Mapping):
-        return (
-            ""
-            if answer.get("possible", answer.get("ok"))
-            else str(answer.get("reason", "no reason"))
-        )
-    if isinstance(answer, list | tuple) and len(answer) == 2:
-        return "" if answer[0] else str(answer[1])
-    return "" if answer in (True, None) else (answer if isinstance(answer, str) else "not met")
 
 
 def command(words: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ converted silently.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -116,6 +117,7 @@ class Parameter:
     help: str
 
 
+@functools.cache
 def _preset_names() -> list[str]:
     return list(dict.fromkeys(name for study in STUDIES for name in plan.preset_names(study)))
 

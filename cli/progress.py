@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from tqdm import tqdm
@@ -16,13 +16,21 @@ tqdm.monitor_interval = 0
 class Progress:
     """Shows one study's events: a bar on a terminal or in a notebook, else a line now and then."""
 
-    def __init__(self, study: str, file: TextIO | None = None, notebook: bool = False) -> None:
+    def __init__(
+        self,
+        study: str,
+        file: TextIO | None = None,
+        notebook: bool = False,
+        told: Iterable[str] = (),
+    ) -> None:
+        """``told``: what the reader has been told already and need not see again."""
         self._study = study
+        self._seen = set(told)
+        self._trials = 0
         self._file = sys.stdout if file is None else file
         self._live = notebook or self._file.isatty()
         self._bar: Any = None
         self._told = 0.0
-        self._statuses: dict[str, int] = {}
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Take one event of the runner."""
@@ -30,13 +38,12 @@ class Progress:
         if kind == "start":
             self._start(int(event["trials"]), int(event["done"]), float(event.get("eta_s") or 0))
         elif kind == "trial":
-            status = str(event.get("status"))
-            self._statuses[status] = self._statuses.get(status, 0) + 1
+            status = event.get("status")
             if status != "ok" and event.get("reason"):
                 self._once(f"{event.get('arm')} is {status}: {event['reason']}")
             self._advance(int(event["done"]), float(event.get("eta_s") or 0))
         elif kind == "warning":
-            self._line(str(event["text"]))
+            self._once(str(event["text"]))
         elif kind == "end":
             self.close()
 
@@ -48,7 +55,6 @@ class Progress:
 
     def _start(self, trials: int, done: int, left_s: float) -> None:
         self._trials = trials
-        self._seen: set[str] = set()
         if self._live:
             self._bar = tqdm(
                 total=trials,
@@ -56,11 +62,9 @@ class Progress:
                 desc=self._study,
                 unit="trial",
                 file=self._file,
-                miniters=1,
-                mininterval=0,
                 dynamic_ncols=self._file.isatty(),
                 ncols=None if self._file.isatty() else 88,
-                bar_format="{desc}: {percentage:3.0f} %|{bar}| {n}/{total} trials, {postfix}",
+                bar_format="{desc}: {percentage:3.0f} %|{bar}| {n}/{total} trials{postfix}",
                 postfix=f"{duration(left_s)} left",
             )
         else:
@@ -69,7 +73,7 @@ class Progress:
     def _advance(self, done: int, left_s: float) -> None:
         if self._bar is not None:
             self._bar.set_postfix_str(f"{duration(left_s)} left", refresh=False)
-            self._bar.update(done - self._bar.n)
+            self._bar.n = done
             self._bar.refresh()
         elif done == self._trials or time.monotonic() - self._told > 30:
             self._told = time.monotonic()

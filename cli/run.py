@@ -26,14 +26,16 @@ GRACE_S = 900
 class Terminal:
     """Shows the events of each study's runner as they pass through."""
 
-    def __init__(self) -> None:
+    def __init__(self, plans: Mapping[str, Mapping[str, Any]]) -> None:
+        self._plans = plans
         self._study = ""
         self._progress: Progress | None = None
 
     def __call__(self, study: str, event: Event) -> None:
         if study != self._study or self._progress is None:
             self.close()
-            self._study, self._progress = study, Progress(study)
+            told = self._plans[study].get("notes", [])
+            self._study, self._progress = study, Progress(study, told=told)
         self._progress(event)
 
     def close(self) -> None:
@@ -52,7 +54,7 @@ def command(asked: Mapping[str, Any]) -> int:
     folder = paths.writable_folder(current.output / "processed")
     executed = folder / f"run-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.executed.ipynb"
     try:
-        _execute(current, executed, deadline_s=round(180 * minutes) + GRACE_S)
+        _execute(current, Terminal(made), executed, deadline_s=round(180 * minutes) + GRACE_S)
     except (Interrupted, Failed) as problem:
         how = "" if "--resume" in str(problem) else f"; {session.how_to_resume(current)}"
         raise type(problem)(f"{problem}{how}") from None
@@ -60,11 +62,10 @@ def command(asked: Mapping[str, Any]) -> int:
     return 0
 
 
-def _execute(current: session.Session, executed: Path, deadline_s: int) -> None:
+def _execute(current: session.Session, terminal: Terminal, executed: Path, deadline_s: int) -> None:
     values = {**parameters.plain(current.values), "study": ",".join(current.studies)}
     if current.values["resume"] is True:  # what is in force comes from the session itself
         values = {"resume": True, "output": values["output"]}
-    terminal = Terminal()
     user = environment.behind_sudo()
     with (
         tempfile.TemporaryDirectory(prefix="probetax-") as private,

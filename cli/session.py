@@ -131,7 +131,7 @@ def measure(session: Session, made: Mapping[str, Mapping[str, Any]]) -> None:
             continue
         runs.note_session(session.output, parameters.plain(session.values), session.runs)
         paths.writable_folder(out.parent)
-        progress = Progress(study, sys.stdout, notebook=True)
+        progress = Progress(study, sys.stdout, notebook=True, told=made[study].get("notes", []))
         try:
             runner.run(made[study], out, begun, progress)
         except (Interrupted, Failed) as problem:

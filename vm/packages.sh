@@ -23,15 +23,16 @@ known_to_apt() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; 
 
 # The headers BCC compiles against: the running kernel's own, else the distribution's current ones
 headers_package() {
-  local generic
+  local own generic
+  own=linux-headers-$(uname -r)
   [ ! -e "/lib/modules/$(uname -r)/build" ] || return 0
   if grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; then
     generic=linux-headers-generic
   else
     generic=linux-headers-$(dpkg --print-architecture)
   fi
-  [ -n "$(packages_absent "$generic")" ] || return 0
-  if known_to_apt "linux-headers-$(uname -r)"; then echo "linux-headers-$(uname -r)"; else echo "$generic"; fi
+  [ "$(packages_absent "$own" "$generic" | wc -l)" = 2 ] || return 0 # one of them is there
+  if known_to_apt "$own"; then echo "$own"; else echo "$generic"; fi
 }
 
 packages_missing() { # packages_missing TESTS(yes|no)

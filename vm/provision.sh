@@ -95,7 +95,7 @@ set_up_python() {
   venv_ready "$key" && return 0
   rm -f "$venv/probetax.stamp"
   # an interrupted attempt is gone on with, and started over only if that does not make it whole
-  step "creating .venv" make_venv "$python" ||
+  step "creating .venv" make_venv "$python" && "$venv/bin/python" -m pip --version >>"$log" 2>&1 ||
     step "creating .venv afresh" make_venv "$python" --clear ||
     die "no virtual environment: install python3-venv, and check that $root is writable and not full"
   step "installing the locked Python packages ($PYTHON_MB MB)" install_locked ||
@@ -180,7 +180,7 @@ if ! mkdir -p "$state" 2>/dev/null || ! : 2>/dev/null >>"$log"; then
 fi
 trap give_back EXIT
 if command -v flock >/dev/null; then # one set-up at a time; a second one waits and finds everything there
-  exec 9>"$state/lock"
+  exec 9>>"$state/lock"
   flock 9
 fi
 if [ "$python_only" = no ]; then

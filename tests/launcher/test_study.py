@@ -1,0 +1,198 @@
+"""The launcher: what it sets up, what it leaves alone, and what it takes back."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def site(clone: Any) -> Path:
+    return next((clone.root / ".venv" / "lib").glob("python3*")) / "site-packages"
+
+
+def test_a_dry_run_lists_everything_and_changes_nothing(clone: Any) -> None:
+    before = clone.snapshot()
+    done = clone("run", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert clone.snapshot() == before
+    assert "clang" in done.stdout and "libbpf-dev" in done.stdout
+    assert "as root: apt-get install --yes --no-install-recommends" in done.stdout
+    assert "1 from requirements.lock" in done.stdout
+    assert "MB; set-up: about" in done.stdout
+    assert " make " not in done.stdout.split("disk:")[0].replace("make -C bpf", "")
+    assert clone.installed == {"make", "gcc", "unrelated"}
+    assert all(call.startswith("-s ") for call in clone.apt_calls)
+
+
+def test_set_up_is_complete_idempotent_and_undone(clone: Any) -> None:
+    # settings that would send pip's files elsewhere must not
+    lost = str(clone.fake / "elsewhere")
+    done = clone("plan", "--preset", "quick", PIP_TARGET=lost, PIP_USER="1", PYTHONPATH=lost)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "reached plan --preset quick"
+    assert clone.apt_calls == [], "a plan needs Python only"
+    assert (site(clone) / "tinything" / "__init__.py").exists()
+    assert not Path(lost).exists()
+
+    done = clone("doctor")
+    assert done.returncode == 0, done.stderr
+    assert (clone.root / "bpf/build/collector").exists()
+    installs = [
+        call for call in clone.apt_calls if " install " in call and "-s" not in call.split()
+    ]
+    assert len(installs) == 1
+    assert "clang" in installs[0].split() and "unrelated" not in installs[0].split()
+    assert "make" not in installs[0].split(), "what is there is not installed again"
+    assert "clang-format" not in installs[0], "only ./study test needs it"
+
+    # from anywhere, through a link, without HOME: set up already, so nothing is done again
+    before, calls = clone.snapshot(), len(clone.apt_calls)
+    link = clone.fake / "link"
+    link.symlink_to(clone.root / "study")
+    environment = {"PATH": f"{clone.fake}/bin:/usr/bin:/bin", "FAKE": str(clone.fake)}
+    again = subprocess.run(
+        [link, "doctor"], env=environment, capture_output=True, text=True, cwd="/"
+    )
+    assert again.stdout == "reached doctor\n", again.stderr
+    assert clone.snapshot() == before
+    assert not [call for call in clone.apt_calls[calls:] if not call.startswith("-s")]
+
+    done = clone("remove")
+    assert done.returncode == 0, done.stderr
+    assert clone.installed == {"make", "gcc", "unrelated"}
+    assert not (clone.root / ".venv").exists() and not (clone.root / "bpf/build").exists()
+    assert not (clone.root / ".setup").exists()
+    assert (clone.root / "data/raw/processes/measured.csv").read_text() == "kept\n"
+    assert clone("remove").returncode == 0, "nothing to undo is no failure"
+
+
+@pytest.mark.parametrize("damage", ["file", "pip", "empty"])
+def test_a_half_made_environment_is_completed(installed: Any, damage: str) -> None:
+    clone = installed
+    (clone.root / ".venv/probetax.stamp").unlink()
+    if damage == "file":  # pip would call the package installed
+        (site(clone) / "tinything" / "other.py").unlink()
+    elif damage == "pip":
+        shutil.rmtree(site(clone) / "pip")
+    else:
+        shutil.rmtree(clone.root / ".venv")
+        (clone.root / ".venv").mkdir()
+    done = clone("plan")
+    assert done.returncode == 0, done.stderr
+    assert (site(clone) / "tinything" / "other.py").read_text() == "other = 2\n"
+    assert (clone.root / ".venv/probetax.stamp").exists()
+
+
+def test_a_changed_lock_is_installed(installed: Any) -> None:
+    clone = installed
+    with open(clone.root / "requirements.lock", "a") as lock:
+        lock.write("# changed\n")
+    assert "installing the locked Python packages" in clone("plan").stdout
+    assert "installing" not in clone("plan").stdout
+
+
+def test_a_wrong_hash_stops_with_cause_and_cure(installed: Any) -> None:
+    clone = installed
+    shutil.rmtree(site(clone) / "tinything")
+    shutil.rmtree(site(clone) / "tinything-1.0.dist-info")
+    lock = clone.root / "requirements.lock"
+    lock.write_text(re.sub("sha256:.{8}", "sha256:00000000", lock.read_text()))
+    done = clone("plan")
+    assert done.returncode == 1
+    assert "HASH" in done.stderr.upper()
+    assert "run this again" in done.stderr.splitlines()[-1]
+    assert not (clone.root / ".venv/probetax.stamp").exists()
+
+
+def test_a_failed_apt_shows_its_reason_and_is_resumable(ready: Any) -> None:
+    (ready.fake / "broken").touch()
+    done = ready("doctor")
+    assert done.returncode == 1
+    assert "E: dpkg was interrupted" in done.stderr
+    assert "run this again" in done.stderr.splitlines()[-1]
+    (ready.fake / "broken").unlink()
+    assert ready("doctor").returncode == 0
+    assert ready("remove").returncode == 0
+    assert ready.installed == {"make", "gcc", "unrelated"}
+
+
+def test_remove_keeps_what_something_else_needs_by_now(ready: Any) -> None:
+    assert ready("doctor").returncode == 0
+    (ready.fake / "foreign").touch()  # needs libfake, and was installed by somebody else
+    done = ready("remove")
+    assert done.returncode == 0, done.stderr
+    assert "kept libfake" in done.stdout
+    assert ready.installed == {"make", "gcc", "unrelated", "libfake"}
+
+
+def test_without_root_one_line_says_what_to_ask_for(clone: Any) -> None:
+    clone.put("id", "#!/bin/bash\necho 1000\n")
+    clone.put("sudo", "#!/bin/bash\nexit 1\n")
+    done = clone("doctor")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "apt-get install clang" in done.stderr
+    assert clone.installed == {"make", "gcc", "unrelated"}
+
+
+def test_without_root_wished_packages_are_no_obstacle(ready: Any) -> None:
+    needed = "clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev python3-venv procps"
+    (ready.fake / "installed").write_text(needed.replace(" ", "\n") + "\n")
+    ready.put("id", "#!/bin/bash\necho 1000\n")
+    ready.put("sudo", "#!/bin/bash\nexit 1\n")
+    done = ready("doctor")
+    assert done.returncode == 0, done.stderr
+    assert "python3-bpfcc" in done.stdout and "unavailable" in done.stdout
+
+
+def test_no_debian_is_one_line(clone: Any) -> None:
+    tools = clone.fake / "tools"
+    tools.mkdir()
+    for name in (
+        "bash",
+        "env",
+        "dirname",
+        "cat",
+        "mkdir",
+        "uname",
+        "readlink",
+        "id",
+        "stat",
+        "flock",
+    ):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    done = clone("doctor", PATH=str(tools))
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "clang" in done.stderr and "Vagrantfile" in done.stderr
+
+
+def test_an_unwritable_clone_is_one_line(clone: Any) -> None:
+    (clone.root / ".setup").write_text("a file where the folder should be")
+    done = clone("plan")
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["rnu"], ["remove", "everything"], ["--runs", "3"]])
+def test_unknown_words_are_one_line_and_status_2(clone: Any, words: list[str]) -> None:
+    before = clone.snapshot()
+    done = clone(*words)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert clone.snapshot() == before
+
+
+def test_help_needs_nothing(clone: Any) -> None:
+    before = clone.snapshot()
+    for words in ([], ["help"], ["--help"]):
+        done = clone(*words)
+        assert done.returncode == 0 and "./study run" in done.stdout
+    assert clone.snapshot() == before
+    assert os.access(clone.root / "study", os.X_OK)
