@@ -21,7 +21,7 @@ from experiment.collector import Collector, Failed, Unavailable, command_line
 
 Row = dict[str, Any]
 _NEVER_MS = 3_600_000
-_COUNTERS = ("lost", "recursion_misses", "vanished", "denied", "late")
+_COUNTERS = ("lost", "recursion_misses", "vanished", "denied", "clamped", "late", "kernel_ns")
 
 
 @dataclass
@@ -122,7 +122,10 @@ def _cost(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row])
         )
         collector.check_alive()
         closing = collector.stop()
+        life_ns = round((time.monotonic() - ready) * 1e9)
     row.update({name: closing.get(name) for name in _COUNTERS})
+    if row["kernel_ns"] is not None:
+        row["kernel_life_ns"] = life_ns
     scrapes += _scrapes(trial, closing, began, row["window_ns"])
     row["scrapes"] = sum(s["in_window"] for s in scrapes) if closing else None
     _judge(row, window_ns, interval_ms)
