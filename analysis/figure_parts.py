@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.external import NULL_AGENT, in_other_tasks
-from analysis.figure_points import shown_levels
+from analysis.figure_points import row_level, shown_levels
 from analysis.intervals import fieller
-from analysis.measures import LEFT_ALONE, MEASURES, level_text
+from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
 from analysis.results import Results
 from analysis.style import BLACK, GREY, KERNEL, READER, SLEEP, looks, new_figure
 from analysis.text import number
@@ -29,7 +29,7 @@ MOST = 2
 
 def levels_of(r: Results) -> list[int]:
     """At most two panels: the lowest and the highest level."""
-    levels = shown_levels(r)
+    levels = shown_levels(r, r.main_measure())
     return levels if len(levels) <= MOST else [levels[0], levels[-1]]
 
 
@@ -44,7 +44,7 @@ def plotted(r: Results) -> list[Row]:
     rows: list[Row] = []
     for level in levels_of(r):
         null = r.measures.get(reader, NULL_AGENT, level)
-        for arm in r.run.arms:
+        for arm in r.arms:
             if arm == NULL_AGENT:
                 continue
             base: Row = {"processes": None if level == LEFT_ALONE else level, "arm": arm}
@@ -52,7 +52,8 @@ def plotted(r: Results) -> list[Row]:
             total = r.measures.get(whole, arm, level)
             if total.empty:
                 reason = r.measures.reason(whole, arm, level)
-                rows.append({**base, "part": "unavailable", "reason": reason})
+                word = "not planned" if reason.startswith(NOT_PLANNED) else "unavailable"
+                rows.append({**base, "part": word, "reason": reason})
                 continue
             own = r.measures.get(reader, arm, level).loc[total.index]
             mean, mine = float(total.mean()), float(own.mean())
@@ -72,16 +73,12 @@ def plotted(r: Results) -> list[Row]:
 def draw(r: Results, rows: list[Row], width: float) -> Figure:
     """Bars of shares, the total beside each; panels below each other at one column."""
     levels, wide = levels_of(r), width > 4
-    arms = [a for a in r.run.arms if any(row["arm"] == a for row in rows)]
+    arms = [a for a in r.arms if any(row["arm"] == a for row in rows)]
     shape = (1, len(levels)) if wide else (len(levels), 1)
     figure = new_figure(width, (0.55 + 0.24 * max(len(arms), 1)) * shape[0] + 0.75)
     axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False).ravel()
     for number_, (ax, level) in enumerate(zip(axes, levels, strict=True)):
-        here = [
-            row
-            for row in rows
-            if (LEFT_ALONE if row["processes"] is None else row["processes"]) == level
-        ]
+        here = [row for row in rows if row_level(row) == level]
         for y, arm in enumerate(arms):
             _bar(ax, [row for row in here if row["arm"] == arm], y)
         ax.set_xlim(0, 100)
@@ -108,8 +105,8 @@ def _patch(part: str) -> Patch:
 def _bar(ax: Any, rows: list[Row], y: int) -> None:
     left = 0.0
     for row in rows:
-        if row["part"] == "unavailable":
-            ax.text(1.5, y, "unavailable", color=GREY, va="center", style="italic")
+        if "reason" in row:
+            ax.text(1.5, y, row["part"], color=GREY, va="center", style="italic")
             continue
         if row["share"] is None:
             continue

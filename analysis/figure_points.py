@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.measures import LEFT_ALONE, level_text
+from analysis.measures import LEFT_ALONE, NOT_PLANNED, level_text
 from analysis.published import article_of, claim_at
 from analysis.results import Results
 from analysis.style import BLACK, GREY, RULE, log_limits, log_ticks, looks, new_figure
@@ -18,10 +18,15 @@ OFFSETS = {"headline": -0.17, "published": 0.17}
 MOST_PANELS = 3
 
 
-def shown_levels(r: Results, most: int = MOST_PANELS) -> list[int]:
-    """Levels that get a panel: all, or the lowest, a middle one and the highest."""
-    levels = r.levels
-    if len(levels) <= most:
+def row_level(row: Row) -> int:
+    """The level a row belongs to; its CSV field is empty where the processes are left alone."""
+    return LEFT_ALONE if row["processes"] is None else int(row["processes"])
+
+
+def shown_levels(r: Results, *measures: str) -> list[int]:
+    """Levels that get a panel: all with a value, or the lowest, a middle one and the highest."""
+    levels = r.levels_with(*(measures or METHODS)) or r.levels
+    if len(levels) <= MOST_PANELS:
         return levels
     return [levels[0], levels[len(levels) // 2], levels[-1]]
 
@@ -32,7 +37,7 @@ def plotted(r: Results) -> list[Row]:
     source = article_of(r.run.study)
     for level in shown_levels(r):
         claim = claim_at(r.run.study, level)
-        for arm in r.run.arms:
+        for arm in r.arms:
             base: Row = {"processes": None if level == LEFT_ALONE else level, "arm": arm}
             base["title"] = r.run.title(arm)
             reasons = []
@@ -56,7 +61,9 @@ def plotted(r: Results) -> list[Row]:
                 row = {**base, "method": measure, "kind": "mean", "value": mean.estimate}
                 rows.append({**row, **ends})
             if len(reasons) == len(METHODS):
-                rows.append({**base, "kind": "unavailable", "reason": _shortest(reasons)})
+                reason = _telling(reasons)
+                kind = "not planned" if reason.startswith(NOT_PLANNED) else "unavailable"
+                rows.append({**base, "kind": kind, "reason": reason})
             side = {source["proc"]: "proc", source["ebpf"]: "ebpf"}.get(arm) if source else None
             if claim and side:
                 value = claim[f"{side}_percent_core"]
@@ -64,16 +71,16 @@ def plotted(r: Results) -> list[Row]:
     return rows
 
 
-def _shortest(reasons: list[str]) -> str:
-    """The reason that names the cause: "not measured here" only if there is no other."""
-    telling = [reason for reason in reasons if not reason.startswith("not measured here")]
+def _telling(reasons: list[str]) -> str:
+    """The reason that names the cause: "not planned" only if there is no other."""
+    telling = [reason for reason in reasons if not reason.startswith(NOT_PLANNED)]
     return (telling or reasons)[0]
 
 
 def draw(r: Results, rows: list[Row], width: float) -> Figure:
     """Stacked panels at one column, panels side by side at two."""
     style, levels = looks(r.run), shown_levels(r)
-    arms = [a for a in r.run.arms if any(row["arm"] == a for row in rows)]
+    arms = [a for a in r.arms if any(row["arm"] == a for row in rows)]
     values = [
         v
         for row in rows
@@ -97,11 +104,7 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
             ax.axhline(line + 0.5, color=RULE, linewidth=0.5)
         if len(levels) > 1 or level != LEFT_ALONE:
             ax.set_title(level_text(level), loc="left", pad=3)
-        here = [
-            row
-            for row in rows
-            if (LEFT_ALONE if row["processes"] is None else row["processes"]) == level
-        ]
+        here = [row for row in rows if row_level(row) == level]
         for y, arm in enumerate(arms):
             for measure in METHODS:
                 blocks = [row for row in here if (row["arm"], row.get("method")) == (arm, measure)]
@@ -121,8 +124,8 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
 def _mark(ax: Any, row: Row, y: int, colour: str, limits: tuple[float, float]) -> None:
     at = y + OFFSETS.get(row.get("method", ""), 0.0)
     kind, value = row["kind"], row.get("value")
-    if kind == "unavailable":
-        ax.text(limits[0] * 1.08, y, "unavailable", color=GREY, va="center", style="italic")
+    if "reason" in row:
+        ax.text(limits[0] * 1.08, y, kind, color=GREY, va="center", style="italic")
     elif kind == "article":
         ax.plot([value], [y], marker="|", color=BLACK, markersize=13, markeredgewidth=1.2)
     elif value is None or value <= limits[0]:

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis import scaling
-from analysis.measures import LEFT_ALONE, MEASURES
+from analysis.measures import MEASURES
 from analysis.results import Results
 from analysis.style import log_limits, log_ticks, looks, new_figure
 
@@ -18,13 +18,19 @@ Row = dict[str, Any]
 GRID = 40  # points of a fitted line: it is curved on log axes
 
 
+def _measure(r: Results) -> str:
+    """The method with a line for most arms; the figures' main method if they tie."""
+    order = sorted(("headline", "published"), key=lambda m: m != r.main_measure())
+    return max(order, key=lambda m: sum(line.measure == m for line in r.lines))
+
+
 def plotted(r: Results) -> list[Row]:
     """Rows of kind block and, for arms with two levels or more, line (with low and high)."""
-    measure, rows = r.main_measure(), []
-    if r.levels == [LEFT_ALONE]:
-        return []
+    measure, rows = _measure(r), []
     lines = {line.arm: line for line in r.lines if line.measure == measure}
-    for arm in r.run.arms:
+    if not lines:
+        return []  # one level, or the processes left alone: there is nothing to plot against
+    for arm in r.arms:
         found = scaling.points(r.measures, arm, measure)
         base: Row = {"arm": arm, "title": r.run.title(arm), "measure": measure}
         for point in found.to_dict("records"):
@@ -50,7 +56,7 @@ def plotted(r: Results) -> list[Row]:
 def draw(r: Results, rows: list[Row], width: float) -> Figure:
     """One panel; the legend below it."""
     style = looks(r.run)
-    arms = [a for a in r.run.arms if any(row["arm"] == a for row in rows)]
+    arms = [a for a in r.arms if any(row["arm"] == a for row in rows)]
     wide = width > 4
     columns = 4 if wide else 2
     figure = new_figure(width, (2.9 if wide else 2.3) + 0.16 * (-(-len(arms) // columns)))
@@ -103,29 +109,25 @@ def _positive(value: float | None) -> float:
 
 def caption(r: Results, rows: list[Row]) -> str:
     """What is shown; the machine and the date are added by the caller."""
-    measure = rows[0]["measure"] if rows else r.main_measure()
+    measure = rows[0]["measure"] if rows else _measure(r)
     text = (
         f"CPU cost ({MEASURES[measure]}) against the number of processes, both axes logarithmic. "
-        "Points: one block. "
+        "Points: one block. Lines: straight lines fitted in each block and averaged, curved by the "
+        "log axes; bands: pointwise 95 % t intervals over blocks."
     )
-    if any(row["kind"] == "line" for row in rows):
-        text += (
-            "Lines: straight lines fitted in each block and averaged, curved by the log axes; "
-            "bands: pointwise 95 % t intervals over blocks."
-        )
     for line in (line for line in r.lines if line.measure == measure):
         slope = line.ns_per_process
         if slope.estimate is not None:
             text += f" {r.run.title(line.arm)}: {slope.estimate:,.0f} ns per process and scrape"
             text += "." if slope.low is None else f" [{slope.low:,.0f}, {slope.high:,.0f}]."
-    left = [r.run.title(a) for a in r.run.arms if not any(row["arm"] == a for row in rows)]
+    left = [r.run.title(a) for a in r.arms if not any(row["arm"] == a for row in rows)]
     return text + (f" Not shown, without a value: {', '.join(left)}." if left else "")
 
 
 def alt(r: Results, rows: list[Row]) -> str:
     """The same for those who cannot see it."""
     parts = ["Scatter plot of CPU cost in percent of one core against the number of processes."]
-    for arm in r.run.arms:
+    for arm in r.arms:
         mine = [row for row in rows if row["arm"] == arm and row["kind"] == "line"]
         if mine and mine[0]["value"] is not None and mine[-1]["value"] is not None:
             first, last = mine[0], mine[-1]

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.figure_points import MOST_PANELS, shown_levels
+from analysis.figure_points import MOST_PANELS, row_level, shown_levels
 from analysis.measures import LEFT_ALONE, level_text
 from analysis.results import Results
 from analysis.style import RULE, log_limits, log_ticks, looks, new_figure
@@ -22,7 +22,7 @@ def plotted(r: Results) -> list[Row]:
     state = "off" if (cost["statistics"] == "off").any() else "on"
     cost = cost[cost["statistics"] == state].sort_values("trial")
     rows: list[Row] = []
-    for level in shown_levels(r):
+    for level in shown_levels(r, "agent", "agent_on"):
         here = cost[cost["processes_target"].fillna(LEFT_ALONE) == level]
         for trial in here.to_dict("records"):
             rows.append(
@@ -43,9 +43,9 @@ def plotted(r: Results) -> list[Row]:
 
 def draw(r: Results, rows: list[Row], width: float) -> Figure:
     """Panels below each other, one a level; blocks side by side, trials in order inside them."""
-    style, levels, wide = looks(r.run), shown_levels(r), width > 4
-    levels = [lv for lv in levels if any(_level(row) == lv for row in rows)]
-    arms = [a for a in r.run.arms if any(row["arm"] == a for row in rows)]
+    style, levels, wide = looks(r.run), shown_levels(r, "agent", "agent_on"), width > 4
+    levels = [lv for lv in levels if any(row_level(row) == lv for row in rows)]
+    arms = [a for a in r.arms if any(row["arm"] == a for row in rows)]
     columns = 4 if wide else 2
     entries = len({(row["arm"], row["replica"]) for row in rows})
     height = (1.45 if wide else 1.35) * max(len(levels), 1) + 0.55
@@ -53,7 +53,7 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
     axes = figure.subplots(max(len(levels), 1), 1, sharex=True, squeeze=False).ravel()
     blocks = sorted({row["block"] for row in rows})
     for ax, level in zip(axes, levels, strict=True):
-        here = [row for row in rows if _level(row) == level]
+        here = [row for row in rows if row_level(row) == level]
         ax.set_yscale("log")
         positive = [row["value"] for row in here if row["value"] > 0]
         ax.set_ylim(*log_limits(positive) if positive else (0.01, 1))
@@ -110,10 +110,6 @@ def _places(rows: list[Row]) -> dict[int, float]:
     return made
 
 
-def _level(row: Row) -> int:
-    return LEFT_ALONE if row["processes"] is None else int(row["processes"])
-
-
 def caption(r: Results, rows: list[Row]) -> str:
     """What is shown; the machine and the date are added by the caller."""
     state = rows[0]["statistics"] if rows else "off"
@@ -132,7 +128,7 @@ def caption(r: Results, rows: list[Row]) -> str:
 def alt(r: Results, rows: list[Row]) -> str:
     """The same for those who cannot see it."""
     parts = [f"Strip plot of {len(rows)} trials in order, reader's CPU in percent of one core."]
-    for arm in r.run.arms:
+    for arm in r.arms:
         values = [row["value"] for row in rows if row["arm"] == arm and row["block"] > 0]
         if values:
             title = r.run.title(arm)

@@ -30,6 +30,7 @@ class Kind:
     alt: Callable[[Results, list[Row]], str]
 
 
+LEFT_OUT = {"cost_vs_processes": "no arm has a value at two process counts or more"}
 KINDS = tuple(
     Kind(name, module.plotted, module.draw, module.caption, module.alt)
     for name, module in (
@@ -62,7 +63,7 @@ def machine(run: Run) -> str:
 
 def provenance(r: Results) -> str:
     """Machine, date and number of blocks of a run, for captions."""
-    used = {len(r.measures.get(m, a, lv)) for m in ("agent", "published") for a in r.run.arms
+    used = {len(r.measures.get(m, a, lv)) for m in ("agent", "published") for a in r.arms
             for lv in r.levels} - {0}  # fmt: skip
     n = f"n = {min(used)} to {max(used)}" if len(used) > 1 else f"n = {max(used, default=0)}"
     date = str(r.run.manifest["started_utc"])[:10]
@@ -91,7 +92,7 @@ def make(r: Results, folder: Path) -> tuple[list[Path], dict[str, str]]:
     for kind in KINDS:
         rows = kind.plotted(r)
         if not any(row.get("value") is not None for row in rows):
-            left_out[kind.name] = "the run has no value for it"
+            left_out[kind.name] = LEFT_OUT.get(kind.name, "the run has no value for it")
             continue
         files.append(put(folder / f"{kind.name}.csv", _csv(kind.name, rows)))
         caption = f"{kind.caption(r, rows)} {provenance(r)}\n"

@@ -33,6 +33,7 @@ import pandas as pd
 from analysis.external import NULL_AGENT, external_reason, in_other_tasks, ns_per_switch
 from analysis.load import Run
 
+NOT_PLANNED = "not planned at this level"
 LEFT_ALONE = -1  # level of trials that leave the number of processes alone
 
 MEASURES = {
@@ -74,6 +75,7 @@ class Measures:
         self.external = ns_per_switch(run)
         self._rows = _cost_rows(run)
         planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
+        self.arms = [arm for arm in run.arms if any(t["arm"] == arm for t in planned)]
         levels = {
             LEFT_ALONE if t.get("processes") is None else int(t["processes"]) for t in planned
         }
@@ -170,7 +172,7 @@ class Measures:
         at = rows["processes_target"].fillna(LEFT_ALONE) == level
         rows = rows[at & (rows["statistics"] == statistics)]
         if rows.empty:
-            return f"not measured here with statistics {statistics}"
+            return f"{NOT_PLANNED} with statistics {statistics}"
         bad = rows[(rows["status"] != "ok") & (rows["block"] > 0)]
         bad = rows[rows["status"] != "ok"] if bad.empty else bad
         if not ((rows["status"] == "ok") & (rows["block"] > 0)).any():

@@ -68,7 +68,7 @@ def spread(measures: Measures) -> list[dict[str, Any]]:
     The projection takes the cell's own sd for both arms of a contrast, uncorrelated: sqrt(2) sd.
     """
     made: list[dict[str, Any]] = []
-    for arm in measures.run.arms:
+    for arm in measures.arms:
         for level in measures.levels:
             for measure in ("agent", "headline", "published"):
                 values = measures.get(measure, arm, level)
@@ -104,7 +104,7 @@ def drift(measures: Measures) -> dict[str, Any]:
     the absolute level depends on when it was measured. Cells that lack a block are left out.
     """
     cells: list[pd.Series[float]] = []
-    for arm in measures.run.arms:
+    for arm in measures.arms:
         for level in measures.levels:
             for measure in ("agent", "published"):
                 values = measures.get(measure, arm, level)

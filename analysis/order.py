@@ -10,33 +10,33 @@ from collections.abc import Mapping
 from typing import Any
 
 SOURCES = ("proc", "ebpf", "none")
+# No study has both `processes` and `gauges` arms, so that they can share the first slots.
 OWN = {
-    "proc": ("proc_stat", "psutil_processes", "proc_files"),
-    "ebpf": (
-        "sched_switch_published",
-        "sched_switch",
-        "bcc_sched_switch",
-        "bpf_timer",
-        "bpf_on_demand",
-    ),
-    "none": ("null_agent",),
+    "proc_stat": 0,
+    "psutil_processes": 1,
+    "proc_files": 0,
+    "sched_switch_published": 0,
+    "sched_switch": 1,
+    "bcc_sched_switch": 2,
+    "bpf_timer": 0,
+    "bpf_on_demand": 1,
+    "null_agent": 0,
 }
+FIRST_FREE = {"proc": 2, "ebpf": 3, "none": 1}
 
 
 def slots(arms: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
-    """Slot of every arm, in order: polling, eBPF, the null agent."""
-    made: dict[str, tuple[str, int]] = {}
-    for source in SOURCES:
-        own = OWN[source]
-        mine = [a for a in arms if (arms[a].get("source") or "none") == source]
-        if source == SOURCES[0]:
-            mine += [a for a in arms if (arms[a].get("source") or "none") not in SOURCES]
-        others = sorted(a for a in mine if a not in own)
-        found = {a: own.index(a) for a in mine if a in own}
-        found |= {a: len(own) + n for n, a in enumerate(others)}
-        for arm in sorted(found, key=found.__getitem__):
-            made[arm] = (source, found[arm])
-    return made
+    """Slot of every arm, in order: polling (and unknown sources), eBPF, the null agent."""
+    taken: dict[tuple[str, int], str] = {}
+    for arm in sorted(arms, key=lambda name: (name not in OWN, name)):
+        source = arms[arm].get("source") or "none"
+        source = source if source in SOURCES else "proc"
+        number = OWN.get(arm, FIRST_FREE[source])
+        while (source, number) in taken:
+            number += 1
+        taken[source, number] = arm
+    ranked = sorted(taken, key=lambda slot: (SOURCES.index(slot[0]), slot[1]))
+    return {taken[slot]: slot for slot in ranked}
 
 
 def in_order(arms: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -29,6 +29,19 @@ class Results:
     warnings: list[str]
 
     @property
+    def arms(self) -> list[str]:
+        """Arms whose cost the plan measures, in order; an arm that only calibrates is not one."""
+        return self.measures.arms
+
+    def levels_with(self, *measures: str) -> list[int]:
+        """Levels at which any arm has a value of any of the measures."""
+        return [
+            level
+            for level in self.levels
+            if any(len(self.measures.get(m, a, level)) for m in measures for a in self.arms)
+        ]
+
+    @property
     def levels(self) -> list[int]:
         return self.measures.levels
 
@@ -42,7 +55,7 @@ class Results:
         The headline if the run has one for every arm that ran, else the published method if the run
         has that for every arm, else the headline, and arms without one are named as left out.
         """
-        ran = [arm for arm in self.run.arms if self.measures.usable(arm)]
+        ran = [arm for arm in self.arms if self.measures.usable(arm)]
         for measure in ("headline", "published"):
             has = [any(len(self.measures.get(measure, a, lv)) for lv in self.levels) for a in ran]
             if has and all(has):
@@ -58,7 +71,7 @@ def crosscheck(measures: Measures) -> list[dict[str, Any]]:
     (ns, by kernel statistics), per_run_gap (residual over the runs a second; ns), text, reason.
     """
     made: list[dict[str, Any]] = []
-    for arm in measures.run.arms:
+    for arm in measures.arms:
         if not external.in_other_tasks(measures.run, arm):
             continue
         for level in measures.levels:
@@ -84,7 +97,7 @@ def compute(run: Run) -> Results:
     measures = Measures(run)
     lines = [
         line
-        for arm in run.arms
+        for arm in measures.arms
         for measure in ("headline", "published")
         if (line := scaling.fit(measures, arm, measure)) is not None
     ]

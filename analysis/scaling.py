@@ -58,12 +58,20 @@ def points(measures: Measures, arm: str, measure: str) -> pd.DataFrame:
     return pd.concat(made, ignore_index=True) if made else empty
 
 
-def fit(measures: Measures, arm: str, measure: str = "headline") -> Line | None:
-    """Least-squares line in each block with at least two levels, averaged over blocks.
+def _weights(data: pd.DataFrame) -> pd.Series[float]:
+    mean = data.groupby("level")["value"].transform("mean").astype(float)
+    return 1 / mean if bool((mean > 0).all()) else mean * 0.0 + 1.0
 
-    None if the arm has no such block.
+
+def fit(measures: Measures, arm: str, measure: str = "headline") -> Line | None:
+    """Weighted least-squares line in each block with at least two levels, averaged over blocks.
+
+    Weights are 1 / mean^2 of the level: the spread of a cost over blocks grows with the cost (the
+    coefficient of variation is what is stable), and without weights the dearest level alone would
+    set the intercept. None if the arm has no block with two levels.
     """
     data = points(measures, arm, measure)
+    weights = _weights(data)
     coefficients = []
     for _, block in data.groupby("block"):
         x = block["processes"].to_numpy(dtype=np.float64)
@@ -71,7 +79,8 @@ def fit(measures: Measures, arm: str, measure: str = "headline") -> Line | None:
             continue
         design = np.column_stack([x, np.ones_like(x)])
         y = block["value"].to_numpy(dtype=np.float64)
-        coefficients.append(np.linalg.lstsq(design, y, rcond=None)[0])
+        w = weights.loc[block.index].to_numpy(dtype=np.float64)  # of the residual, not its square
+        coefficients.append(np.linalg.lstsq(design * w[:, None], y * w, rcond=None)[0])
     if not coefficients:
         return None
     matrix = np.array(coefficients, dtype=np.float64)

@@ -47,7 +47,7 @@ RC: dict[str, Any] = {
     "legend.handletextpad": 0.4,
     "legend.columnspacing": 1.2,
     "legend.borderpad": 0.0,
-    "legend.borderaxespad": 0.9,
+    "legend.borderaxespad": 0.0,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -65,7 +65,7 @@ RC: dict[str, Any] = {
     "pdf.fonttype": 42,
     "figure.dpi": 300,
     "figure.constrained_layout.use": True,
-    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.h_pad": 0.04,
     "figure.constrained_layout.w_pad": 0.03,
 }
 

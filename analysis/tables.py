@@ -126,7 +126,7 @@ def arms(r: Results) -> Table:
     rows: list[Row] = []
     shown: list[list[str]] = []
     for level in r.levels:
-        for arm in r.run.arms:
+        for arm in r.arms:
             row: Row = {"arm": arm, "title": r.run.title(arm), "processes": level_cell(level)}
             published = r.measures.get("published", arm, level)
             row["published_mean"], row["published_sd"] = _mean_sd(published)

@@ -1,0 +1,109 @@
+"""Everything derived from a run: tables, figures and a summary, in one folder.
+
+    <out>/summary.json                      what the rest of the package reads
+    <out>/tables/<name>.csv, .md            article, arms, verdicts, methods, scaling, ...
+    <out>/figures/<name>-<width>.svg, ...   with .csv, .caption.txt and .alt.txt beside
+
+Each file is complete or absent, and replaces the old one only when it is complete. `summary.json`
+is written last: where it is, everything it names is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from analysis import figures, tables, tables_instrument
+from analysis.load import RunError, find_runs, load_run
+from analysis.results import compute
+from analysis.summary import sentence, summarise
+from analysis.write import drop_stale, put, put_json
+
+__all__ = ["process", "process_all", "sentence"]
+
+SUMMARY = "summary.json"
+TABLES = (
+    tables.article,
+    tables.arms,
+    tables.verdicts,
+    tables.methods,
+    tables.scaling,
+    tables_instrument.fidelity,
+    tables_instrument.calibration,
+    tables_instrument.crosscheck,
+    tables_instrument.noise,
+    tables_instrument.harness,
+)
+
+
+def process(run_dir: Path | str, out_dir: Path | str) -> dict[str, Any]:
+    """Write everything that follows from a run into a folder, and return its summary.
+
+    Raises RunError for raw data that cannot be used (nothing is written) and OSError for a folder
+    that cannot be written.
+    """
+    out = Path(out_dir)
+    results = compute(load_run(run_dir))
+    before = _files_of(out)
+    files: list[Path] = []
+    for make in TABLES:
+        table = make(results)
+        if table is not None:
+            files.append(put(out / "tables" / f"{table.name}.csv", table.csv()))
+            files.append(put(out / "tables" / f"{table.name}.md", table.markdown()))
+    drawn, left_out = figures.make(results, out / "figures")
+    files += drawn
+    names = sorted(path.relative_to(out).as_posix() for path in files)
+    summary = {**summarise(results), "figures_left_out": left_out, "files": names}
+    put_json(out / SUMMARY, summary)
+    drop_stale(out, before, names)
+    return summary
+
+
+def _files_of(out: Path) -> list[str]:
+    """Files that an earlier summary in this folder names."""
+    try:
+        found = json.loads((out / SUMMARY).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def _try(run_dir: Path, out_dir: Path) -> dict[str, Any] | str:
+    try:
+        return process(run_dir, out_dir)
+    except RunError as error:
+        return str(error)
+
+
+def process_all(
+    raw_root: Path | str, processed_root: Path | str, jobs: int | None = None
+) -> dict[str, Any]:
+    """Process every run under data/raw into <processed_root>/<study>/<run>, some at a time.
+
+    Returns, and writes to index.json, {"runs": [summary...], "errors": [one line a bad run], "a_a":
+    {"pairs", "told_apart"}}: how often two identical arms were told apart at p < .05, which should
+    be one in twenty. A bad run does not keep the others from being processed.
+    """
+    found = find_runs(Path(raw_root))
+    root = Path(processed_root)
+    outs = [root / path.parent.name / path.name for path in found]
+    workers = min(jobs or os.cpu_count() or 1, len(found))
+    if workers > 1:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            done = list(pool.map(_try, found, outs))
+    else:
+        done = [_try(run, out) for run, out in zip(found, outs, strict=True)]
+    runs = [entry for entry in done if not isinstance(entry, str)]
+    pairs = [p for s in runs if s["a_a"] and (p := s["a_a"].get("p")) is not None]
+    index = {
+        "runs": runs,
+        "errors": [entry for entry in done if isinstance(entry, str)],
+        "a_a": {"pairs": len(pairs), "told_apart": sum(p < 0.05 for p in pairs)},
+    }
+    put_json(root / "index.json", index)
+    return index

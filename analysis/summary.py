@@ -1,0 +1,221 @@
+"""A run's outcome as one JSON value, and as the sentence that a reader remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from analysis.contrasts import Comparison, compare
+from analysis.figures import machine
+from analysis.intervals import Interval
+from analysis.measures import LEFT_ALONE
+from analysis.permutation import ALPHA, blocks_needed, smallest_p
+from analysis.published import article_of, claim_at
+from analysis.results import Results
+from analysis.text import number, span
+
+CROSSCHECKED = ("headline", "published", "residual", "per_run", "per_run_gap")
+GENERALISES = "over blocks of this run on this machine, not over machines or boots"
+
+
+def _interval(value: Interval | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    made: dict[str, Any] = {"estimate": value.estimate, "low": value.low, "high": value.high}
+    return {**made, "n": value.n, **({"note": value.note} if value.note else {})}
+
+
+def _comparison(c: Comparison | None) -> dict[str, Any]:
+    if c is None:
+        return {}
+    parts = ("numerator", "denominator", "difference", "ratio")
+    return {
+        **{part: _interval(getattr(c, part)) for part in parts},
+        "blocks": len(c.blocks),
+        "dropped_blocks": c.dropped,
+        "p": c.p,
+        "detectable_percent_core": c.detectable,
+    }
+
+
+def _processes(level: int) -> int | None:
+    return None if level == LEFT_ALONE else level
+
+
+def _cells(r: Results) -> list[dict[str, Any]]:
+    made = []
+    for level in r.levels:
+        for arm in r.arms:
+            published = r.measures.get("published", arm, level).to_numpy(dtype=np.float64)
+            entry: dict[str, Any] = {
+                "arm": arm,
+                "title": r.run.title(arm),
+                "processes": _processes(level),
+                "published": {
+                    "mean": float(published.mean()) if len(published) else None,
+                    "sd": float(published.std(ddof=0)) if len(published) else None,
+                    "n": len(published),
+                },
+            }
+            for measure in ("headline", "headline_net", "headline_hot", "agent", "others"):
+                entry[measure] = _interval(r.interval(measure, arm, level))
+            entry["reason"] = r.measures.reason("headline", arm, level)
+            entry["reason_published"] = r.measures.reason("published", arm, level)
+            made.append(entry)
+    return made
+
+
+def _main(r: Results) -> dict[str, Any] | None:
+    """The pair of the article, at its process count, by the best method that both arms have."""
+    source = article_of(r.run.study)
+    if source is None or not {source["proc"], source["ebpf"]} <= set(r.arms):
+        return None
+    pair = (source["proc"], source["ebpf"])
+    wanted = source["headline_processes"]
+    wanted = LEFT_ALONE if wanted is None else wanted
+    candidates = sorted(r.levels, key=lambda level: (abs(level - wanted), -level))
+
+    def both(measure: str, level: int) -> bool:
+        return all(len(r.measures.get(measure, arm, level)) for arm in pair)
+
+    chosen = [(m, lv) for lv in candidates for m in ("headline", "published") if both(m, lv)]
+    measure, level = chosen[0] if chosen else ("headline", candidates[0])
+    x, y = (r.measures.get(measure, arm, level) for arm in pair)
+    if not chosen and r.main_measure() == "published":
+        measure = "published"
+        x, y = (r.measures.get(measure, arm, level) for arm in pair)
+    claim = claim_at(r.run.study, level)
+    c = compare(x, y) if chosen else None
+    sides = {}
+    for side, arm in zip(("proc", "ebpf"), pair, strict=True):
+        sides[side] = {
+            "arm": arm,
+            "title": r.run.title(arm),
+            **(_interval(r.interval(measure, arm, level)) or {}),
+            "reason": r.measures.reason(measure, arm, level),
+        }
+    return {
+        **sides,
+        "processes": _processes(level),
+        "interval_ms": r.run.plan.get("interval_ms"),
+        "measure": measure,
+        "ratio": _interval(c.ratio) if c and c.blocks else None,
+        "article_ratio": claim["ratio"] if claim else None,
+    }
+
+
+def summarise(r: Results) -> dict[str, Any]:
+    """The summary of a run; every number in it can be None, none is NaN."""
+    run, family = r.run, len(r.contrasts)
+    blocks = int(run.plan.get("blocks") or 0)
+    a_a = r.a_a and {
+        **{key: r.a_a[key] for key in ("arm", "statistics", "verdict", "why")},
+        "processes": _processes(r.a_a["level"]),
+        **_comparison(r.a_a["comparison"]),
+    }
+    summary: dict[str, Any] = {
+        "schema": run.manifest["schema"],
+        "study": run.study,
+        "run": run.name,
+        "preset": run.manifest["preset"],
+        "finished": run.finished,
+        "started_utc": run.manifest["started_utc"],
+        "machine": machine(run),
+        "instrument": run.manifest["instrument"],
+        "seed": run.plan.get("seed"),
+        "interval_ms": run.plan.get("interval_ms"),
+        "blocks": blocks,
+        "levels": [_processes(level) for level in r.levels],
+        "main": _main(r),
+        "cells": _cells(r),
+        "contrasts": [
+            {
+                **{key: e[key] for key in ("id", "numerator", "denominator", "statistics")},
+                "processes": _processes(e["level"]),
+                "measure": e["measure"],
+                **_comparison(e["comparison"]),
+                "p_adjusted": e["p_adjusted"],
+                "verdict": e["verdict"],
+                "why": e["why"],
+                "beside": {name: _comparison(c) for name, c in e["others"].items()},
+            }
+            for e in r.contrasts
+        ],
+        "generalises": GENERALISES,
+        "reach": {
+            "smallest_adjusted_p": min(1.0, smallest_p(blocks) * max(family, 1)),
+            "alpha": ALPHA,
+            "blocks_needed": blocks_needed(max(family, 1)),
+        },
+        "a_a": a_a,
+        "drift_percent_per_block": _interval(r.drift["slope"]),
+        "calibration": [{**e, "interval": _interval(e["interval"])} for e in r.calibration],
+        "crosscheck": [
+            {
+                "arm": e["arm"],
+                "processes": _processes(e["level"]),
+                **{
+                    k: _interval(e[k]) for k in ("headline", "published", "residual", "per_run_gap")
+                },
+                "outcome": e["text"],
+            }
+            for e in r.crosscheck
+        ],
+        "fidelity": [{**e, "error": _interval(e["error"])} for e in r.fidelity],
+        "harness": {**r.harness, "percent_core": _interval(r.harness["percent_core"])},
+        "scaling": [
+            {
+                "arm": line.arm,
+                "measure": line.measure,
+                "ns_per_process_and_scrape": _interval(line.ns_per_process),
+                "intercept_percent_core": _interval(line.intercept),
+                "largest_relative_misfit": line.misfit,
+            }
+            for line in r.lines
+        ],
+        "warnings": r.warnings,
+    }
+    return {**summary, "sentence": sentence(summary)}
+
+
+def _every(interval_ms: int | None) -> str:
+    if interval_ms in (None, 1000):
+        return "each second"
+    seconds = (interval_ms or 0) / 1000
+    return f"every {seconds:g} s"
+
+
+def _part(side: dict[str, Any], name: str) -> str:
+    value = side.get("estimate")
+    if value is None:
+        reason = side["reason"].removeprefix("unavailable: ")
+        return f"{name}: unavailable ({reason})"
+    return f"{number(value, 2)} % of a core {name}"
+
+
+def sentence(summary: dict[str, Any]) -> str:
+    """The outcome in one sentence, from a summary (a dict or the loaded summary.json)."""
+    main = summary["main"]
+    if main is None:
+        verdicts = [f"{e['id']}: {e['verdict']}" for e in summary["contrasts"]]
+        return f"{summary['study']}: {'; '.join(verdicts) or 'no declared contrast'}."
+    count = main["processes"]
+    what = "the system gauges" if count is None else f"{count:,} processes' CPU"
+    text = f"Reading {what} {_every(main['interval_ms'])} cost "
+    proc, ebpf = main["proc"], main["ebpf"]
+    if proc["estimate"] is None or ebpf["estimate"] is None:
+        return text + f"{_part(proc, 'through /proc')}; {_part(ebpf, 'through eBPF')}."
+    text += f"{number(proc['estimate'], 2)} % of a core through /proc and "
+    text += f"{number(ebpf['estimate'], 2)} % through eBPF, kernel work included"
+    text += "" if main["measure"] == "headline" else " (by the published method)"
+    ratio = main["ratio"]
+    if ratio is None or ratio["estimate"] is None:
+        return text + ": no ratio, the eBPF cost is not above zero."
+    if ratio["low"] is None and ratio["high"] is None:
+        text += f": {number(ratio['estimate'])} times ({ratio.get('note', 'no interval')})"
+    else:
+        near = span(ratio["low"], ratio["high"], ratio["estimate"])
+        text += f": {number(ratio['estimate'])} times {near}"
+    said = main["article_ratio"]
+    return text + (f"; the article says {said:g}." if said is not None else ".")
