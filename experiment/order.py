@@ -3,7 +3,8 @@
 Block 0 is the warm-up. Each later block holds every cell once, in an order of its own:
 process counts in random order, so that the workload changes once per count, and inside a count
 the cells in random order. External trials form one run of neighbours at their process count, before
-or after its cells by the toss of a coin, so that attached and unattached siblings lie close.
+or after its cells by the toss of a coin. They come in rounds, one pace at a time, so that attached
+and unattached siblings lie a second or two apart: the machine drifts by more than the effect.
 Fidelity trials come once per arm after the last block, as block ``blocks + 1``.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
@@ -77,7 +78,7 @@ def _block(
         cells = [cell for cell in layout.cells if cell.level == level]
         part = [_cost(layout, cell, window_ms) for cell in shuffled(cells, random)]
         if with_external and layout.external is not None and layout.external.level == level:
-            outside = shuffled(_external(layout, layout.external), random)
+            outside = _external(layout, layout.external, random)
             part = part + outside if randbelow(random, 2) else outside + part
         drawn += part
     return drawn
@@ -95,7 +96,7 @@ def _cost(layout: Layout, cell: Cell, window_ms: int) -> dict[str, Any]:
     }
 
 
-def _external(layout: Layout, external: External) -> list[dict[str, Any]]:
+def _external(layout: Layout, external: External, random: Random) -> list[dict[str, Any]]:
     paces: tuple[dict[str, Any], ...] = (
         {"pace": "hot", "events": external.hot_events},
         {"pace": "paced", "events": external.paced_events},
@@ -110,8 +111,9 @@ def _external(layout: Layout, external: External) -> list[dict[str, Any]]:
             "interval_ms": EXTERNAL_INTERVAL_MS,
             **pace,
         }
-        for arm in layout.external_arms
-        for pace in paces
+        for _ in range(external.rounds)
+        for pace in shuffled(paces, random)
+        for arm in shuffled(layout.external_arms, random)
     ]
 
 

@@ -54,6 +54,7 @@ class External:
 
     level: Level
     blocks: int | None
+    rounds: int
     hot_events: int
     paced_events: int
 
@@ -167,6 +168,7 @@ def _external(reader: _Reader | None) -> External | None:
     external = External(
         level=reader.level(),
         blocks=blocks if isinstance(blocks, int) else None,
+        rounds=reader.take("rounds", int),
         hot_events=hot.take("events", int),
         paced_events=paced.take("events", int),
     )
