@@ -168,6 +168,7 @@ static void put_closing_line(FILE *out, const struct collector *collector, uint6
 	struct collector_counts counts = {
 		.lost = UNKNOWN_COUNT,
 		.recursion_misses = UNKNOWN_COUNT,
+		.missed = UNKNOWN_COUNT,
 		.vanished = UNKNOWN_COUNT,
 		.denied = UNKNOWN_COUNT,
 		.clamped = UNKNOWN_COUNT,
@@ -182,6 +183,7 @@ static void put_closing_line(FILE *out, const struct collector *collector, uint6
 	put_count(out, "records", counts.records);
 	put_count(out, "lost", counts.lost);
 	put_count(out, "recursion_misses", counts.recursion_misses);
+	put_count(out, "missed", counts.missed);
 	put_count(out, "vanished", counts.vanished);
 	put_count(out, "denied", counts.denied);
 	put_count(out, "clamped", counts.clamped);

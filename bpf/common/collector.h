@@ -29,6 +29,7 @@ struct collector_counts {
 	long long records;	    /* held in memory after the last scrape */
 	long long lost;		    /* failed inserts or updates */
 	long long recursion_misses; /* runs the kernel skipped */
+	long long missed;	    /* events that the kernel did not report */
 	long long vanished;	    /* gone between the listing and the read */
 	long long denied;	    /* refused with EPERM or EACCES */
 	long long clamped;	    /* counters that fell or were impossible, kept as before */

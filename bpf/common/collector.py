@@ -76,11 +76,14 @@ def _arguments(name: str) -> argparse.Namespace:
             print(f"{name}: {message}", file=sys.stderr)
             sys.exit(EXIT_BAD_ARGUMENTS)
 
-    parser = Parser(prog=name)
-    parser.add_argument("--interval-ms", type=_positive, required=True)
+    parser = Parser(prog=name, allow_abbrev=False)
+    parser.add_argument("--interval-ms", type=_positive)
     parser.add_argument("--scrapes", type=_count)
     parser.add_argument("--dump", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.interval_ms is None:
+        parser.error("--interval-ms is missing")
+    return arguments
 
 
 def _wait_until(deadline_ns: int) -> bool:

@@ -21,25 +21,17 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-typedef struct {
-	int counter;
-} atomic_t;
-
-typedef struct {
-	long counter;
-} atomic_long_t;
-
-struct signal_struct {
-	atomic_t live; /* threads that have not begun to exit */
+struct sched_entity {
+	__u64 sum_exec_runtime; /* brought up to date before the task is switched out */
 };
 
 struct task_struct {
 	unsigned int __state;
-	int pid;
-	int tgid;
+	__u32 pid;
+	__u32 tgid;
 	__u64 start_boottime;
+	struct sched_entity se;
 	struct task_struct *group_leader;
-	struct signal_struct *signal;
 };
 
 struct task_struct___before_5_14 {

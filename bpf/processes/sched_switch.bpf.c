@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0-only)
 /*
- * CPU time per process, added up at each context switch. Idle time is kept apart; a process is its
- * group id and its leader's start time, read once, at switch-in, while the leader is alive.
+ * CPU time per process, noted at each context switch; idle time is kept apart.
+ *
+ * Nothing is added up here. The scheduler counts what each task has used (sum_exec_runtime, which
+ * /proc shows cut into ticks); this program copies that count when a task is switched out. A switch
+ * that goes unseen, and some kernels do not report all of them, only delays time, never loses it.
+ *
+ * A process is its group id and its leader's start time, read at a task's first run.
  *
  * Everything a scrape needs lies in memory shared with the reader. The whole update stands between
  * two writes of the CPU's sequence, so a reader who saw it even knows that nothing is in flight.
@@ -10,11 +15,12 @@
 #include "sched_switch.h"
 
 const volatile __u32 log_mask;
+const volatile __u64 loaded_at; /* CLOCK_BOOTTIME, ns */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* possible CPUs, set at load */
+	__uint(max_entries, 1); /* by CPU number, set at load */
 	__type(key, __u32);
 	__type(value, struct cpu_record);
 } cpus SEC(".maps");
@@ -24,15 +30,15 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, struct process_slot);
+	__type(value, struct task_slot);
 } slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
-	__type(key, struct process_key);
+	__type(key, __u64);   /* address of the task */
 	__type(value, __u32); /* slot */
-} processes SEC(".maps");
+} tasks SEC(".maps");
 
 /* Last freed, first taken: the slots in use stay together. */
 struct {
@@ -45,7 +51,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 32768);
+	__uint(max_entries, 16384);
 	__type(key, __u32);
 	__type(value, __u64);
 } changes SEC(".maps");
@@ -58,64 +64,113 @@ struct {
 	__type(value, struct sched_switch_counters);
 } counters SEC(".maps");
 
-static __always_inline void count_lost(struct sched_switch_counters *counter)
+/* Notes what the task of a slot has used, and tells the reader unless it has been told. */
+static __always_inline void note(struct task_slot *slot, __u32 index, __u64 used_ns, bool dead,
+				 struct sched_switch_counters *counter)
 {
-	__sync_fetch_and_add(&counter->lost, 1);
-}
-
-static __always_inline __u32 find_slot(struct process_key *key,
-				       struct sched_switch_counters *counter)
-{
-	__u32 *found = bpf_map_lookup_elem(&processes, key), slot;
-	struct process_slot *fresh;
-
-	if (found)
-		return *found;
-	if (bpf_map_pop_elem(&free_slots, &slot)) {
-		count_lost(counter);
-		return NO_SLOT;
-	}
-	fresh = bpf_map_lookup_elem(&slots, &slot);
-	if (!fresh)
-		return NO_SLOT;
-	fresh->tgid = key->tgid;
-	fresh->start = key->start;
-	if (!bpf_map_update_elem(&processes, key, &slot, BPF_NOEXIST))
-		return slot;
-	/* another CPU was first with a thread of the same new process, or the hash is full */
-	bpf_map_push_elem(&free_slots, &slot, 0);
-	found = bpf_map_lookup_elem(&processes, key);
-	if (found)
-		return *found;
-	count_lost(counter);
-	return NO_SLOT;
-}
-
-static __always_inline void charge(struct cpu_record *cpu, __u64 ran, bool dead,
-				   struct sched_switch_counters *counter)
-{
-	struct process_slot *slot = bpf_map_lookup_elem(&slots, &cpu->slot);
-	__u64 before, *change;
+	__u64 *change;
 	__u32 at;
 
-	if (!slot) /* counted as lost at switch-in */
-		return;
-	if (slot->start != cpu->start || slot->tgid != cpu->tgid) {
-		count_lost(counter);
-		return;
-	}
 	if (dead)
 		WRITE_ONCE(slot->dead, 1);
 	/* its result used, this is a full barrier on every machine: either the reader, who clears
-	 * `queued` first, sees the new total, or this CPU sees the cleared `queued` */
-	before = __sync_fetch_and_add(&slot->ns, ran);
-	barrier_var(before);
+	 * `queued` first, sees the new value, or this CPU sees the cleared `queued` */
+	if (__sync_lock_test_and_set(&slot->used_ns, used_ns) == used_ns && !dead)
+		return;
 	if (READ_ONCE(slot->queued) || __sync_lock_test_and_set(&slot->queued, 1))
 		return;
 	at = __sync_fetch_and_add(&counter->log_head, 1) & log_mask;
 	change = bpf_map_lookup_elem(&changes, &at);
 	if (change)
-		WRITE_ONCE(*change, (__u64)cpu->slot + 1);
+		WRITE_ONCE(*change, (__u64)index + 1);
+}
+
+static __always_inline __u32 take_slot(struct task_struct *task, __u64 key, __u64 used_ns,
+				       struct sched_switch_counters *counter)
+{
+	struct task_slot *slot;
+	__u32 index;
+
+	if (bpf_map_pop_elem(&free_slots, &index)) {
+		__sync_fetch_and_add(&counter->lost, 1);
+		return NO_SLOT;
+	}
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot)
+		return NO_SLOT;
+	slot->tgid = task->tgid;
+	slot->start = task->group_leader->start_boottime;
+	/* what an older task used before is not this collector's to report */
+	slot->reported_ns = task->start_boottime > loaded_at ? 0 : used_ns;
+	order_stores(&slot->scratch);
+	WRITE_ONCE(slot->used_ns, used_ns);
+	if (!bpf_map_update_elem(&tasks, &key, &index, BPF_ANY))
+		return index;
+	WRITE_ONCE(slot->reported_ns, used_ns);
+	bpf_map_push_elem(&free_slots, &index, 0);
+	__sync_fetch_and_add(&counter->lost, 1);
+	return NO_SLOT;
+}
+
+static __always_inline __u32 find_slot(struct task_struct *task,
+				       struct sched_switch_counters *counter)
+{
+	__u64 key = (__u64)task, used_ns = task->se.sum_exec_runtime;
+	__u32 *found = bpf_map_lookup_elem(&tasks, &key);
+	struct task_slot *slot;
+
+	if (!found)
+		return take_slot(task, key, used_ns, counter);
+	slot = bpf_map_lookup_elem(&slots, found);
+	if (!slot)
+		return NO_SLOT;
+	if (slot->tgid == task->tgid && slot->used_ns <= used_ns) {
+		if (slot->used_ns < used_ns) /* it was switched out unseen */
+			note(slot, *found, used_ns, false, counter);
+		return *found;
+	}
+	/* a new task at the address of one whose end went unseen */
+	note(slot, *found, slot->used_ns, true, counter);
+	return take_slot(task, key, used_ns, counter);
+}
+
+static __always_inline void switch_out(struct cpu_record *cpu, struct task_struct *task, __u64 now,
+				       struct sched_switch_counters *counter)
+{
+	__u64 key = (__u64)task, idle_ns = cpu->since_ns ? now - cpu->since_ns : 0;
+	__u64 used_ns = task->se.sum_exec_runtime, ran = 0;
+	bool expected = cpu->task == key, dead = task_is_dead(task);
+	struct task_slot *slot = NULL;
+	__u32 *index = &cpu->slot;
+
+	if (task->pid) {
+		if (!expected)
+			index = bpf_map_lookup_elem(&tasks, &key);
+		if (index)
+			slot = bpf_map_lookup_elem(&slots, index);
+		if (slot && slot->tgid == task->tgid && slot->used_ns <= used_ns) {
+			ran = used_ns - slot->used_ns;
+			note(slot, *index, used_ns, dead, counter);
+		}
+		if (dead)
+			bpf_map_delete_elem(&tasks, &key);
+		if (expected)
+			return;
+		idle_ns = idle_ns > ran ? idle_ns - ran : 0;
+	}
+	/* after an unseen switch, what the task at the end has not used was idle */
+	WRITE_ONCE(cpu->idle_ns, cpu->idle_ns + idle_ns);
+	if (!expected && cpu->since_ns)
+		__sync_fetch_and_add(&counter->missed, 1);
+}
+
+static __always_inline void switch_in(struct cpu_record *cpu, struct task_struct *task, __u64 now,
+				      struct sched_switch_counters *counter)
+{
+	WRITE_ONCE(cpu->slot, task->pid ? find_slot(task, counter) : NO_SLOT);
+	WRITE_ONCE(cpu->tgid, task->tgid);
+	cpu->task = (__u64)task;
+	WRITE_ONCE(cpu->since_ns, now);
 }
 
 static __always_inline int account(struct task_struct *prev, struct task_struct *next)
@@ -123,33 +178,14 @@ static __always_inline int account(struct task_struct *prev, struct task_struct 
 	__u32 zero = 0, id = bpf_get_smp_processor_id();
 	struct sched_switch_counters *counter = bpf_map_lookup_elem(&counters, &zero);
 	struct cpu_record *cpu = bpf_map_lookup_elem(&cpus, &id);
-	struct process_key key = {};
-	bool dead;
-	__u64 now;
+	__u64 now = bpf_ktime_get_ns();
 
 	if (!cpu || !counter)
 		return 0;
-	dead = task_is_dead(prev) && prev->signal->live.counter == 0;
-	key.tgid = next->tgid;
-	if (key.tgid)
-		key.start = next->group_leader->start_boottime;
-	/* between threads of one process nothing changes hands */
-	if (cpu->tgid == key.tgid && cpu->start == key.start && cpu->since_ns && !dead)
-		return 0;
-
-	now = bpf_ktime_get_ns();
 	WRITE_ONCE(cpu->sequence, cpu->sequence + 1);
 	order_stores(&cpu->scratch);
-	if (cpu->since_ns) {
-		if (cpu->tgid)
-			charge(cpu, now - cpu->since_ns, dead, counter);
-		else
-			WRITE_ONCE(cpu->idle_ns, cpu->idle_ns + (now - cpu->since_ns));
-	}
-	WRITE_ONCE(cpu->slot, key.tgid ? find_slot(&key, counter) : NO_SLOT);
-	WRITE_ONCE(cpu->tgid, key.tgid);
-	WRITE_ONCE(cpu->start, key.start);
-	WRITE_ONCE(cpu->since_ns, now);
+	switch_out(cpu, prev, now, counter);
+	switch_in(cpu, next, now, counter);
 	order_stores(&cpu->scratch);
 	WRITE_ONCE(cpu->sequence, cpu->sequence + 1);
 	return 0;
@@ -177,18 +213,9 @@ int seed(void *ctx)
 	__u32 zero = 0, id = bpf_get_smp_processor_id();
 	struct sched_switch_counters *counter = bpf_map_lookup_elem(&counters, &zero);
 	struct cpu_record *cpu = bpf_map_lookup_elem(&cpus, &id);
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct process_key key = {};
 
-	if (!cpu || !counter || cpu->since_ns)
-		return 0;
-	key.tgid = task->tgid;
-	if (key.tgid)
-		key.start = task->group_leader->start_boottime;
-	cpu->slot = key.tgid ? find_slot(&key, counter) : NO_SLOT;
-	cpu->tgid = key.tgid;
-	cpu->start = key.start;
-	cpu->since_ns = bpf_ktime_get_ns();
+	if (cpu && counter && !cpu->since_ns)
+		switch_in(cpu, bpf_get_current_task_btf(), bpf_ktime_get_ns(), counter);
 	return 0;
 }
 

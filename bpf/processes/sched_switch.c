@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Loads sched_switch.bpf.c, maps its memory and attaches it; sched_switch_reader.c reads. */
 #include <bpf/bpf.h>
+#include <time.h>
 
 #include "loader.h"
 #include "sched_switch_reader.h"
@@ -15,20 +16,25 @@ static struct bpf_program *program;
 static void load(void)
 {
 	bool second = loader_prev_state_is_second();
+	struct timespec now;
+	uint64_t loaded_at;
 
 	object = open_embedded();
 	program = loader_program(object, second ? "sched_switch_5_18" : "sched_switch");
 	bpf_program__set_autoload(
 		loader_program(object, second ? "sched_switch" : "sched_switch_5_18"), false);
-	/* a slot stands in the log once at most, and once more while it changes hands */
-	for (memory.change_mask = 1; memory.change_mask < 2 * slot_count; memory.change_mask *= 2)
+	/* a slot stands in the log once at most */
+	for (memory.change_mask = 1; memory.change_mask < slot_count; memory.change_mask *= 2)
 		;
 	bpf_map__set_max_entries(loader_map(object, "changes"), memory.change_mask);
 	memory.change_mask--;
 	loader_set_constant(object, "log_mask", &memory.change_mask, sizeof(memory.change_mask));
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	loaded_at = now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+	loader_set_constant(object, "loaded_at", &loaded_at, sizeof(loaded_at));
 	bpf_map__set_max_entries(loader_map(object, "cpus"), memory.cpu_count);
 	bpf_map__set_max_entries(loader_map(object, "slots"), slot_count);
-	bpf_map__set_max_entries(loader_map(object, "processes"), slot_count);
+	bpf_map__set_max_entries(loader_map(object, "tasks"), slot_count);
 	bpf_map__set_max_entries(loader_map(object, "free_slots"), slot_count);
 	loader_load(object);
 }
@@ -45,7 +51,6 @@ static void open_sched_switch(void)
 	memory.counters = loader_mmap(loader_map(object, "counters"), false);
 	memory.slots = loader_mmap(loader_map(object, "slots"), true);
 	memory.changes = loader_mmap(loader_map(object, "changes"), true);
-	memory.processes_fd = bpf_map__fd(loader_map(object, "processes"));
 	memory.free_slots_fd = bpf_map__fd(loader_map(object, "free_slots"));
 	sched_switch_reader_start(&memory);
 	loader_attach(program);
@@ -64,6 +69,7 @@ static void count(struct collector_counts *counts)
 {
 	counts->records = sched_switch_facts()->length;
 	counts->lost = memory.counters->lost;
+	counts->missed = memory.counters->missed;
 	counts->recursion_misses = loader_recursion_misses(program);
 }
 
@@ -75,7 +81,7 @@ static void close_sched_switch(void)
 int main(int argc, char **argv)
 {
 	static const struct collector_option options[] = {
-		{"--slots", &slot_count, 1, 1 << 20, "processes kept at a time"},
+		{"--slots", &slot_count, 1, 1 << 20, "tasks (threads) known at a time"},
 		{0},
 	};
 	static const struct collector sched_switch = {

@@ -10,37 +10,33 @@
 /* What a CPU runs now. Written by that CPU alone, under the sequence (odd: being written). */
 struct cpu_record {
 	__u32 sequence;
-	__u32 slot;	/* of the running process; NO_SLOT: idle, or no slot was free */
+	__u32 slot;	/* of the running task; NO_SLOT: idle, or no slot was free */
 	__u32 tgid;	/* 0: idle */
 	__u32 scratch;	/* for order_stores() */
-	__u64 start;	/* start_boottime of the group's leader, ns */
+	__u64 task;	/* its address: nothing but an identity */
 	__u64 since_ns; /* when it began to run, CLOCK_MONOTONIC; 0: nothing seen on this CPU yet */
 	__u64 idle_ns;	/* finished idle periods */
 	__u64 unused[3];
 };
 
-/* A process, from its first run to one or two scrapes after its end. */
-struct process_slot {
+/* A task, from its first run to the scrape after its end. */
+struct task_slot {
 	__u32 tgid;
-	__u32 queued; /* it stands in the log */
-	__u64 start;
-	__u64 ns;   /* finished runs, since the slot was taken */
-	__u32 dead; /* its last thread has left */
-	__u32 padding;
-	__u64 unused[4];
-};
-
-struct process_key {
-	__u32 tgid;
-	__u32 zero;
-	__u64 start;
+	__u32 queued;	   /* it stands in the log */
+	__u64 start;	   /* start_boottime of the group's leader, ns: with tgid, the process */
+	__u64 used_ns;	   /* the scheduler's count when it was last switched out */
+	__u64 reported_ns; /* how much of it the reader has handed out; set at the first run */
+	__u32 dead;	   /* it will not run again */
+	__u32 scratch;
+	__u64 unused[3];
 };
 
 struct sched_switch_counters {
 	__u32 log_head;
 	__u32 padding[15];
-	__u64 lost; /* runs for which no slot was to be had */
-	__u64 unused[7];
+	__u64 lost;   /* runs for which no slot was to be had */
+	__u64 missed; /* switches that the kernel did not report */
+	__u64 unused[6];
 };
 
 #endif

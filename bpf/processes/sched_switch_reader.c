@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads what sched_switch.bpf.c shares. A scrape makes no system call but for processes that ended:
- * it takes the logged changes, reads their totals, then the clock, then what each CPU runs now.
+ * Reads what sched_switch.bpf.c shares. A scrape makes no system call but one for each task that
+ * ended: it takes the logged changes, then the clock, then what each CPU runs now, and sums the
+ * tasks of each process.
  *
- * Totals are read before the CPUs: a run that ends in between is missing from this scrape and part
- * of the next. `reported_ns` never falls, so no race can count a run twice or lose it.
+ * The tasks' figures are read before the CPUs: a run that ends in between is missing from this
+ * scrape and part of the next. `reported_ns` never falls, so no race can count a run twice or lose
+ * it. A run under way is taken by the wall clock; time stolen from it comes off once it has ended.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -16,42 +18,40 @@
 
 #define SEQUENCE_TRIES 10000
 
-enum retirement { SEEN_DEAD, UNHASH, FREE };
-
-struct known {
-	uint64_t total_ns;    /* finished runs, as read in this scrape */
-	uint64_t partial_ns;  /* runs under way */
-	uint64_t reported_ns; /* handed out so far */
-	uint64_t touched;     /* the scrape that read total_ns */
-	uint64_t running;     /* the last scrape that saw it on a CPU */
-	bool retiring;
+/* What this scrape has read of a task. */
+struct reading {
+	uint64_t scrape;
+	uint64_t used_ns;    /* finished runs */
+	uint64_t partial_ns; /* the run under way */
 };
 
-struct retiree {
-	uint32_t slot;
-	enum retirement step;
+/* Where a process stands in the facts of a scrape. */
+struct place {
+	uint64_t scrape;
+	uint64_t start;
+	size_t fact;
 };
 
 static struct sched_switch_memory memory;
-static struct known *known;
-static uint32_t *touched; /* slots of this scrape */
+static struct reading *readings; /* by slot */
+static uint32_t *touched;	 /* slots read in this scrape */
 static size_t touched_length;
+static struct place *places; /* hash of tgid and start; a power of two, twice the slots or more */
+static uint32_t place_mask;
 static uint32_t change_tail;
-static uint64_t *idle_seen;
-static struct retiree *retirees;
-static size_t retiree_length;
+static uint64_t *idle_seen; /* by CPU */
 static struct process_facts facts;
 static uint64_t scrape_number, tick_ns;
 
 static void touch(uint32_t slot)
 {
-	struct known *process = &known[slot];
+	struct reading *reading = &readings[slot];
 
-	if (process->touched == scrape_number)
+	if (reading->scrape == scrape_number)
 		return;
-	process->touched = scrape_number;
-	process->partial_ns = 0;
-	process->total_ns = __atomic_load_n(&memory.slots[slot].ns, __ATOMIC_ACQUIRE);
+	reading->scrape = scrape_number;
+	reading->partial_ns = 0;
+	reading->used_ns = __atomic_load_n(&memory.slots[slot].used_ns, __ATOMIC_ACQUIRE);
 	touched[touched_length++] = slot;
 }
 
@@ -67,10 +67,21 @@ static void take_changes(void)
 			break;
 		__atomic_store_n(change, 0, __ATOMIC_RELAXED);
 		change_tail++;
-		/* a full barrier between clearing and reading: see charge() */
+		/* a full barrier between clearing and reading: see note() */
 		__atomic_exchange_n(&memory.slots[entry - 1].queued, 0, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		touch(entry - 1);
+	}
+}
+
+static void touch_running(void)
+{
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
+		uint32_t slot = __atomic_load_n(&memory.cpus[cpu].slot, __ATOMIC_ACQUIRE);
+
+		if (slot < memory.slot_count &&
+		    __atomic_load_n(&memory.cpus[cpu].tgid, __ATOMIC_RELAXED))
+			touch(slot);
 	}
 }
 
@@ -114,99 +125,77 @@ static bool add_running(uint64_t now)
 			facts.idle_ns += idle - idle_seen[cpu];
 			idle_seen[cpu] = idle;
 		}
-		if (!copy.tgid || copy.slot >= memory.slot_count)
-			continue;
-		known[copy.slot].running = scrape_number;
-		/* switched in after the totals were read: next time */
-		if (known[copy.slot].touched == scrape_number)
-			known[copy.slot].partial_ns += ran;
+		/* a task that came after its figures were read: next time */
+		if (copy.tgid && copy.slot < memory.slot_count &&
+		    readings[copy.slot].scrape == scrape_number)
+			readings[copy.slot].partial_ns = ran;
 	}
 	return all_seen;
 }
 
-static void retire_later(uint32_t slot)
+/* The record of the slot's process in this scrape; the threads of a process share one. */
+static struct process_fact *fact_of(const struct task_slot *slot)
 {
-	known[slot].retiring = true;
-	retirees[retiree_length++] = (struct retiree){slot, SEEN_DEAD};
+	uint64_t hash = (slot->tgid ^ slot->start) * 0x9e3779b97f4a7c15ull;
+	struct process_fact *fact;
+	struct place *place;
+
+	for (uint32_t i = hash >> 32;; i++) {
+		place = &places[i & place_mask];
+		if (place->scrape != scrape_number)
+			break;
+		if (place->start == slot->start && facts.list[place->fact].pid == slot->tgid)
+			return &facts.list[place->fact];
+	}
+	*place = (struct place){scrape_number, slot->start, facts.length};
+	fact = process_facts_add(&facts);
+	*fact = (struct process_fact){slot->tgid, slot->start / tick_ns, 0};
+	return fact;
 }
 
-static void keep_facts(void)
+static void release(uint32_t index)
+{
+	struct task_slot *slot = &memory.slots[index];
+
+	/* `queued` stays: if it stands in the log, that entry will serve the next task */
+	slot->reported_ns = 0;
+	slot->used_ns = 0;
+	slot->dead = 0;
+	if (bpf_map_update_elem(memory.free_slots_fd, NULL, &index, 0))
+		collector_exit(EXIT_FAILED, "free_slots: %s", strerror(errno));
+}
+
+/* `settled`: every CPU was seen outside the program, so what it said of a dead task is final. */
+static void keep_facts(bool settled)
 {
 	for (size_t i = 0; i < touched_length; i++) {
-		uint32_t slot = touched[i];
-		uint64_t sum = known[slot].total_ns + known[slot].partial_ns;
+		uint32_t index = touched[i];
+		struct task_slot *slot = &memory.slots[index];
+		bool over = settled && __atomic_load_n(&slot->dead, __ATOMIC_ACQUIRE);
+		uint64_t sum = readings[index].used_ns + readings[index].partial_ns;
 
-		if (__atomic_load_n(&memory.slots[slot].dead, __ATOMIC_RELAXED) &&
-		    !known[slot].retiring)
-			retire_later(slot);
-		if (sum > known[slot].reported_ns) {
-			struct process_fact *fact = process_facts_add(&facts);
-
-			fact->pid = memory.slots[slot].tgid;
-			fact->start_ticks = memory.slots[slot].start / tick_ns;
-			fact->cpu_ns = sum - known[slot].reported_ns;
-			known[slot].reported_ns = sum;
+		if (over)
+			sum = __atomic_load_n(&slot->used_ns, __ATOMIC_ACQUIRE);
+		if (sum > slot->reported_ns) {
+			fact_of(slot)->cpu_ns += sum - slot->reported_ns;
+			slot->reported_ns = sum;
 		}
+		if (over)
+			release(index);
 	}
-}
-
-/* Nothing can reach the slot any more: out of the hash, on no CPU, every change taken. */
-static bool is_released(uint32_t slot)
-{
-	return known[slot].running != scrape_number &&
-	       !__atomic_load_n(&memory.slots[slot].queued, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(&memory.slots[slot].ns, __ATOMIC_ACQUIRE) == known[slot].reported_ns;
-}
-
-/*
- * A dead process keeps its slot for a scrape, so that threads that leave after the last one find
- * it, then leaves the hash, and is freed once each CPU was seen outside the program since.
- */
-static void retire(bool all_seen)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < retiree_length; i++) {
-		struct retiree retiree = retirees[i];
-		struct process_slot *slot = &memory.slots[retiree.slot];
-		struct process_key key = {.tgid = slot->tgid, .start = slot->start};
-
-		if (retiree.step == UNHASH)
-			bpf_map_delete_elem(memory.processes_fd, &key);
-		if (retiree.step == FREE && all_seen && is_released(retiree.slot)) {
-			slot->ns = 0;
-			slot->dead = 0;
-			memset(&known[retiree.slot], 0, sizeof(*known));
-			bpf_map_update_elem(memory.free_slots_fd, NULL, &retiree.slot, 0);
-			continue;
-		}
-		if (retiree.step != FREE)
-			retiree.step++;
-		retirees[kept++] = retiree;
-	}
-	retiree_length = kept;
 }
 
 uint64_t sched_switch_scrape(void)
 {
 	uint64_t now;
-	bool all_seen;
 
 	scrape_number++;
 	touched_length = 0;
 	facts.length = 0;
 	take_changes();
-	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
-		uint32_t slot = __atomic_load_n(&memory.cpus[cpu].slot, __ATOMIC_ACQUIRE);
-
-		if (slot < memory.slot_count &&
-		    __atomic_load_n(&memory.cpus[cpu].tgid, __ATOMIC_RELAXED))
-			touch(slot);
-	}
+	touch_running();
 	now = monotonic_ns();
-	all_seen = add_running(now);
-	keep_facts();
-	retire(all_seen);
+	keep_facts(add_running(now));
 	return now;
 }
 
@@ -224,9 +213,10 @@ void sched_switch_reader_start(const struct sched_switch_memory *shared)
 {
 	memory = *shared;
 	tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
-	known = allocate(memory.slot_count, sizeof(*known));
+	readings = allocate(memory.slot_count, sizeof(*readings));
 	touched = allocate(memory.slot_count, sizeof(*touched));
-	retirees = allocate(memory.slot_count, sizeof(*retirees));
+	place_mask = 2 * memory.change_mask + 1;
+	places = allocate(place_mask + 1, sizeof(*places));
 	idle_seen = allocate(memory.cpu_count, sizeof(*idle_seen));
 	for (uint32_t slot = memory.slot_count; slot-- > 0;)
 		if (bpf_map_update_elem(memory.free_slots_fd, NULL, &slot, 0))

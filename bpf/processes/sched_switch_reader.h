@@ -10,11 +10,11 @@
 struct sched_switch_memory {
 	const struct cpu_record *cpus;
 	const struct sched_switch_counters *counters;
-	struct process_slot *slots;
+	struct task_slot *slots;
 	uint64_t *changes;
 	uint32_t change_mask;
 	uint32_t slot_count, cpu_count;
-	int processes_fd, free_slots_fd;
+	int free_slots_fd;
 };
 
 /* Hands all slots to the program; before it is attached. */

@@ -187,9 +187,10 @@ int main(int argc, char **argv)
 
 	pauses = pause_us ? (switches + 1) / 2 : 0;
 	printf("{\"switches\":%lld,\"billed_switches\":%lld,\"wall_ns\":%llu,\"cpu_ns\":%llu,"
-	       "\"voluntary\":%ld,\"involuntary\":%ld,\"cpu\":%lld}\n",
+	       "\"voluntary\":%ld,\"involuntary\":%ld,\"cpu\":%lld,\"answering_pid\":%d}\n",
 	       switches + 2 * pauses, switches + pauses, (unsigned long long)wall_ns,
 	       (unsigned long long)(first.cpu_ns + second.cpu_ns),
-	       first.voluntary + second.voluntary, first.involuntary + second.involuntary, cpu);
+	       first.voluntary + second.voluntary, first.involuntary + second.involuntary, cpu,
+	       child);
 	return 0;
 }
