@@ -55,11 +55,15 @@ def ns_per_switch(run: Run) -> pd.DataFrame:
     return made
 
 
+def calibrated(run: Run, arm: str) -> bool:
+    """True if the rate of the event that drives the arm's programs is in every row."""
+    return run.arms.get(arm, {}).get("hook") == HOOK
+
+
 def external_reason(run: Run, arm: str, pace: str = "paced") -> str:
     """Why the arm has no added cost per switch; empty if nothing stands against it."""
-    hook = run.arms.get(arm, {}).get("hook")
-    if hook != HOOK:
-        event = hook or "no named event"
+    if not calibrated(run, arm):
+        event = run.arms.get(arm, {}).get("hook") or "no named event"
         return f"its programs run in other tasks, on {event}, which is not calibrated"
     trials = run.trials[(run.trials["kind"] == "external") & (run.trials["pace"] == pace)]
     for name in (arm, NULL_AGENT):
@@ -80,7 +84,7 @@ def calibration(run: Run) -> list[dict[str, Any]]:
     values = ns_per_switch(run)
     made: list[dict[str, Any]] = []
     for arm in run.arms:
-        if not in_other_tasks(run, arm):
+        if not (in_other_tasks(run, arm) and calibrated(run, arm)):
             continue
         for pace in PACES:
             found = values[(values["arm"] == arm) & (values["pace"] == pace)]["value"]

@@ -43,22 +43,18 @@ KINDS = tuple(
 
 
 def machine(run: Run) -> str:
-    """The machine in a phrase, from the run's fingerprint."""
+    """The machine in a phrase, from the run's fingerprint; what it lacks is left out."""
     f = run.manifest["fingerprint"]
-
-    def text(value: Any) -> str:
-        if isinstance(value, dict):
-            value = value.get("model") or value.get("release") or value.get("name")
-        return str(value) if value else ""
-
-    parts = [text(f.get(key)) for key in ("cpu", "cpu_model")]
-    cpus = f.get("cpus") or f.get("cpus_online")
-    parts += [f"{cpus} CPUs" if isinstance(cpus, int) else ""]
-    parts += [f"Linux {text(f.get('kernel'))}" if f.get("kernel") else ""]
-    parts += [text(f.get(key)) for key in ("machine", "architecture", "os", "distribution")]
-    hypervisor = text(f.get("hypervisor"))
-    parts += [f"under {hypervisor}" if hypervisor and hypervisor != "none" else ""]
-    return ", ".join(dict.fromkeys(part for part in parts if part)) or "machine not recorded"
+    cpus, hypervisor = f.get("cpus_online"), f.get("hypervisor")
+    parts = [
+        f.get("cpu_model"),
+        f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else None,
+        f"Linux {f['release']}" if f.get("release") else None,
+        f.get("architecture"),
+        f.get("distribution"),
+        f"under {hypervisor}" if hypervisor and hypervisor != "none" else None,
+    ]
+    return ", ".join(str(part) for part in parts if part) or "machine not recorded"
 
 
 def provenance(r: Results) -> str:

@@ -182,9 +182,8 @@ def _table(path: Path, table: str) -> tuple[pd.DataFrame, list[int]]:
         value = failed["failure_case"].iloc[-1] if isinstance(failed, pd.DataFrame) else None
         name = getattr(error.schema, "name", table)
         check = getattr(error.check, "error", None) or str(error.check)
-        cause = (
-            f"{name} is {'empty' if value is None or value is pd.NA else value!r}, breaks {check!r}"
-        )
+        missing = value is None or bool(pd.isna(value))
+        cause = f"{name} is {'empty' if missing else repr(value)}, breaks {check!r}"
         raise _fail(file, lines[int(at)] if at is not None else None, cause, AGAIN) from None
 
 

@@ -3,7 +3,9 @@
 A cell is arm, replica and process level; a measure fixes the state of the kernel's statistics too:
 
     agent         100 agent_ns / window_ns, statistics off: the reader's cgroup, gross
-    others        100 (switches / window_ns) x ns per switch (paced): programs in other tasks
+    others        100 (switches / window_ns) x ns per switch (paced): programs in other tasks.
+                  Where no event is counted (a kernel timer), 100 kernel_ns / kernel_life_ns: the
+                  program's own clock, over the whole life of the trial
     others_hot    the same with the back-to-back calibration
     headline      agent + others                                (gross)
     headline_hot  agent + others_hot
@@ -30,7 +32,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.external import NULL_AGENT, external_reason, in_other_tasks, ns_per_switch
+from analysis.external import NULL_AGENT, calibrated, external_reason, in_other_tasks, ns_per_switch
 from analysis.load import Run
 
 NOT_PLANNED = "not planned at this level"
@@ -61,6 +63,8 @@ def _cost_rows(run: Run) -> pd.DataFrame:
     rows["bpf"] = 100 * rows["bpf_run_ns"].astype("Float64") / window
     rows["busy"] = 100 * rows["busy_ns"].astype("Float64") / window
     rows["switch_ratio"] = rows["switches"].astype("Float64") / window  # per ns
+    life = rows["kernel_life_ns"].astype("Float64")
+    rows["self_timed"] = 100 * rows["kernel_ns"].astype("Float64") / life.where(life > 0)
     runs = rows["bpf_run_count"].astype("Float64")
     rows["ns_per_run"] = rows["bpf_run_ns"].astype("Float64") / runs.where(runs > 0)
     rows["runs_per_s"] = 1e9 * rows["bpf_run_count"].astype("Float64") / window
@@ -107,6 +111,8 @@ class Measures:
         rate = self._column("switch_ratio", "off", arm, level, replica)
         if not in_other_tasks(self.run, arm):
             return rate * 0.0
+        if not calibrated(self.run, arm):
+            return self._column("self_timed", "off", arm, level, replica)
         if external_reason(self.run, arm, pace):
             return rate.iloc[:0]
         return (100 * rate * self._per_switch(arm, pace)).dropna()

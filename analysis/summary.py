@@ -88,11 +88,13 @@ def _main(r: Results) -> dict[str, Any] | None:
     claim = claim_at(r.run.study, level)
     c = compare(x, y) if chosen else None
     sides = {}
-    for side, arm in zip(("proc", "ebpf"), pair, strict=True):
+    for n, (side, arm) in enumerate(zip(("proc", "ebpf"), pair, strict=True)):
+        # The means of the ratio's own blocks, so that the sentence's numbers fit each other.
+        paired = (c.numerator, c.denominator)[n] if c and c.blocks else None
         sides[side] = {
             "arm": arm,
             "title": r.run.title(arm),
-            **(_interval(r.interval(measure, arm, level)) or {}),
+            **(_interval(paired or r.interval(measure, arm, level)) or {}),
             "reason": r.measures.reason(measure, arm, level),
         }
     return {
@@ -102,6 +104,7 @@ def _main(r: Results) -> dict[str, Any] | None:
         "measure": measure,
         "ratio": _interval(c.ratio) if c and c.blocks else None,
         "article_ratio": claim["ratio"] if claim else None,
+        "article_processes": claim["processes"] if claim else None,
     }
 
 
@@ -155,9 +158,7 @@ def summarise(r: Results) -> dict[str, Any]:
             {
                 "arm": e["arm"],
                 "processes": _processes(e["level"]),
-                **{
-                    k: _interval(e[k]) for k in ("headline", "published", "residual", "per_run_gap")
-                },
+                **{k: _interval(e[k]) for k in CROSSCHECKED},
                 "outcome": e["text"],
             }
             for e in r.crosscheck
@@ -217,5 +218,8 @@ def sentence(summary: dict[str, Any]) -> str:
     else:
         near = span(ratio["low"], ratio["high"], ratio["estimate"])
         text += f": {number(ratio['estimate'])} times {near}"
-    said = main["article_ratio"]
-    return text + (f"; the article says {said:g}." if said is not None else ".")
+    if main["article_ratio"] is None:
+        return text + "."
+    about = main["article_processes"]
+    about = "" if about == count else f" for about {about:,}"
+    return text + f"; the article says {main['article_ratio']:g}{about}."

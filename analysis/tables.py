@@ -10,7 +10,7 @@ from analysis import contrasts
 from analysis.contrasts import Comparison
 from analysis.external import in_other_tasks
 from analysis.intervals import Interval
-from analysis.measures import LEFT_ALONE, MEASURES, level_text
+from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
 from analysis.published import article_of, claim_at
 from analysis.results import Results
 from analysis.text import NOTHING, Table, ends, interval, number, p_text, span
@@ -82,8 +82,9 @@ def article(r: Results) -> Table | None:
                 else:
                     text[side + measure] = interval(r.interval(measure, arm, level))
                 if not len(values):
-                    text[side + measure] = r.measures.reason(measure, arm, level)
-                    row[f"{side}_{measure}_reason"] = text[side + measure]
+                    reason = r.measures.reason(measure, arm, level)
+                    row[f"{side}_{measure}_reason"] = reason
+                    text[side + measure] = NOTHING if reason.startswith(NOT_PLANNED) else reason
             x, y = (r.measures.get(measure, arm, level) for arm in pair.values())
             c = contrasts.compare(x, y)
             both[measure] = c if c.blocks else None
@@ -142,9 +143,11 @@ def arms(r: Results) -> Table:
                 row |= ends(measure, r.interval(measure, arm, level))
             row["n"] = len(r.measures.get("headline", arm, level))
             outside = in_other_tasks(r.run, arm)
-            state = "on" if r.main_measure() == "published" else "off"
-            method = "published" if state == "on" else "headline"
-            reason = r.measures.reason(method, arm, level)
+            reasons = [r.measures.reason(m, arm, level) for m in ("headline", "published")]
+            planned = [reason for reason in reasons if not reason.startswith(NOT_PLANNED)]
+            if not planned:
+                continue
+            reason = "; ".join(dict.fromkeys(filter(None, planned)))
             row["reason"] = reason
             rows.append(row)
             shown.append(

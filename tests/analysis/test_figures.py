@@ -1,0 +1,191 @@
+"""Figures: the same bytes in another process, numbers before ink, and nothing cut off."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from analysis import figures, style
+from analysis.load import load_run
+from analysis.results import Results, compute
+
+ROOT = Path(__file__).resolve().parents[2]
+DRAW = """
+import sys
+from pathlib import Path
+from analysis.figures import make
+from analysis.load import load_run
+from analysis.results import compute
+make(compute(load_run(sys.argv[1])), Path(sys.argv[2]))
+"""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def results(quick_run: Path) -> Results:
+    return compute(load_run(quick_run))
+
+
+@pytest.fixture(scope="module")
+def drawn(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("figures")
+    figures.make(results, folder)
+    return folder
+
+
+def test_another_process_writes_the_same_bytes(
+    quick_run: Path, drawn: Path, tmp_path: Path
+) -> None:
+    """Another hash seed, time zone, locale and dead display change nothing."""
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "12345",
+        "TZ": "Asia/Tokyo",
+        "DISPLAY": ":77",
+        "MPLBACKEND": "TkAgg",
+        "PYTHONPATH": str(ROOT),
+        "SOURCE_DATE_EPOCH": "1",
+    }
+    command = [sys.executable, "-c", DRAW, str(quick_run), str(tmp_path / "again")]
+    subprocess.run(command, check=True, env=environment, cwd=tmp_path, timeout=120)
+    assert digests(tmp_path / "again") == digests(drawn)
+
+
+def test_every_figure_comes_in_all_forms(drawn: Path) -> None:
+    names = {p.name for p in drawn.iterdir()}
+    for kind in figures.KINDS:
+        expected = {f"{kind.name}.csv", f"{kind.name}.caption.txt", f"{kind.name}.alt.txt"}
+        expected |= {f"{kind.name}-{w}.{s}" for w in style.WIDTHS for s in ("svg", "pdf", "png")}
+        assert expected <= names
+
+
+def test_text_stays_text_and_nothing_is_dated(drawn: Path) -> None:
+    for path in drawn.glob("*.svg"):
+        svg = path.read_text()
+        assert "<text" in svg and "percent" not in path.name
+        assert "<dc:date>" not in svg and "Matplotlib" not in svg
+    for path in drawn.glob("*.pdf"):
+        pdf = path.read_bytes()
+        assert b"/FontType 42" in pdf or b"/CIDFontType2" in pdf
+        assert b"/Type3" not in pdf and b"CreationDate" not in pdf
+    for path in drawn.glob("*.png"):
+        width = int.from_bytes(path.read_bytes()[16:20], "big")
+        assert width in (round(3.33 * 300), 2100)
+
+
+def test_units_stand_on_the_axes_and_no_title_is_burned_in(drawn: Path) -> None:
+    for name in ("table_points", "cost_vs_processes", "run_strips"):
+        assert "(% of one core)" in (drawn / f"{name}-7in.svg").read_text()
+    assert "processes on the machine" in (drawn / "cost_vs_processes-7in.svg").read_text()
+    assert "(%)" in (drawn / "where_cost_arises-7in.svg").read_text()
+    for path in drawn.glob("*.svg"):
+        assert "synthetic CPU" not in path.read_text() and "2024" not in path.read_text()
+
+
+def test_captions_name_machine_date_n_and_bars(drawn: Path) -> None:
+    for kind in figures.KINDS:
+        text = (drawn / f"{kind.name}.caption.txt").read_text()
+        assert "synthetic CPU, Linux 6.1.0-synthetic, x86_64; 2024-06-01; n = 6 blocks" in text
+        assert "SYNTHETIC data" in text
+    assert "95 % t intervals" in (drawn / "table_points.caption.txt").read_text()
+    alt = (drawn / "table_points.alt.txt").read_text()
+    assert "/proc polling at 600 processes, headline:" in alt
+
+
+def test_the_csv_holds_what_is_drawn(drawn: Path, results: Results) -> None:
+    with open(drawn / "table_points.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    blocks = [r for r in rows if r["kind"] == "block" and r["arm"] == "proc_stat"]
+    assert len(blocks) == 2 * 2 * 6  # levels, methods, blocks
+    mean = [r for r in rows if r["kind"] == "mean" and r["method"] == "headline"]
+    wanted = results.interval("headline", "proc_stat", 600)
+    found = next(r for r in mean if (r["arm"], r["processes"]) == ("proc_stat", "600"))
+    assert float(found["value"]) == pytest.approx(wanted.estimate, rel=1e-5)
+    assert float(found["low"]) == pytest.approx(wanted.low, rel=1e-5)
+
+
+def test_numbers_are_on_disk_before_anything_is_drawn(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(figure: object) -> dict[str, bytes]:
+        raise RuntimeError("no font")
+
+    monkeypatch.setattr(figures, "render", broken)
+    with pytest.raises(RuntimeError):
+        figures.make(results, tmp_path)
+    names = {p.name for p in tmp_path.iterdir()}
+    assert names == {"table_points.csv", "table_points.caption.txt", "table_points.alt.txt"}
+
+
+def odd_runs() -> dict[str, dict[str, object]]:
+    ten = [a for a in synthetic.ARMS if a not in ("proc_files", "bpf_timer")]
+    gauges = ["null_agent", "proc_files", "bpf_timer", "bpf_on_demand"]
+    return {
+        "ten arms": {"plan": synthetic.make_plan(ten, [100, 600], 3)},
+        "one arm": {"plan": synthetic.make_plan(["proc_stat"], [600], 3)},
+        "one block": {"plan": synthetic.make_plan(synthetic.PROCESSES, [100, 600], 1)},
+        "none available": {
+            "plan": synthetic.make_plan(synthetic.PROCESSES, [600], 2),
+            "unavailable": synthetic.PROCESSES,
+        },
+        "gauges": {
+            "plan": synthetic.make_plan(gauges, [None], 3, study="gauges"),
+            "unavailable": ["bpf_timer", "bpf_on_demand"],
+        },
+    }
+
+
+@pytest.mark.parametrize("name", odd_runs())
+def test_nothing_is_cut_off_or_overlaps(name: str, tmp_path: Path) -> None:
+    """Every label lies inside the canvas, and no label of an axis touches the legend."""
+    options = odd_runs()[name]
+    folder = synthetic.write_run(tmp_path / "run", options.pop("plan"), **options)  # type: ignore[arg-type]
+    results = compute(load_run(folder))
+    for kind in figures.KINDS:
+        rows = kind.plotted(results)
+        if not any(row.get("value") is not None for row in rows):
+            continue
+        for width in style.WIDTHS.values():
+            with style.in_style():
+                figure = kind.draw(results, rows, width)
+                figure.draw_without_rendering()
+                canvas = figure.bbox
+                legend = figure.legends[0].get_window_extent()
+                labels = [t for ax in figure.axes for t in [ax.xaxis.label, ax.yaxis.label, *ax.texts,
+                          *ax.get_xticklabels(), *ax.get_yticklabels(), ax.title]]  # fmt: skip
+                boxes = [t.get_window_extent() for t in labels if t.get_visible() and t.get_text()]
+                for box in [*boxes, legend]:
+                    assert box.x0 >= -1 and box.x1 <= canvas.x1 + 1, (kind.name, width)
+                    assert box.y0 >= -1 and box.y1 <= canvas.y1 + 1, (kind.name, width)
+                assert not any(legend.overlaps(box) for box in boxes), (kind.name, width)
+
+
+def test_unavailable_arms_are_rows_with_a_reason_and_no_number(tmp_path: Path) -> None:
+    folder = synthetic.quick(tmp_path / "run", unavailable=["sched_switch"])
+    figures.make(compute(load_run(folder)), tmp_path / "out")
+    with open(tmp_path / "out" / "table_points.csv", newline="") as file:
+        rows = [r for r in csv.DictReader(file) if r["arm"] == "sched_switch"]
+    assert {r["kind"] for r in rows} == {"unavailable"}
+    assert all(r["value"] == "" and synthetic.REFUSED in r["reason"] for r in rows)
+    svg = (tmp_path / "out" / "table_points-7in.svg").read_text()
+    assert len(re.findall(">unavailable<", svg)) == 2
+    assert synthetic.REFUSED in (tmp_path / "out" / "table_points.caption.txt").read_text()
+
+
+def test_colour_and_marker_tell_ten_arms_apart() -> None:
+    class Run:
+        arms = {a: synthetic.arm_yaml(a) for a in synthetic.ARMS if not a.startswith("bpf_")}
+
+    made = style.looks(Run())  # type: ignore[arg-type]
+    assert len({(look.colour, look.marker) for look in made.values()}) == len(made)

@@ -1,0 +1,182 @@
+"""The whole: tables, summary, sentence, and what happens to what was there before."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+
+from analysis import report
+from analysis.load import RunError
+from analysis.report import process, process_all, sentence
+from analysis.write import put, put_json
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def done(quick_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    out = tmp_path_factory.mktemp("processed")
+    return process(quick_run, out), out
+
+
+def numbers(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [n for v in value.values() for n in numbers(v)]
+    if isinstance(value, list):
+        return [n for v in value for n in numbers(v)]
+    return [value] if isinstance(value, float) else []
+
+
+def test_the_summary_is_on_disk_and_has_no_nan(done: tuple[dict[str, Any], Path]) -> None:
+    summary, out = done
+    assert json.loads((out / "summary.json").read_text()) == summary
+    assert all(math.isfinite(n) for n in numbers(summary))
+    assert all((out / name).is_file() for name in summary["files"])
+    assert summary["contrasts"][0]["verdict"] == "dearer"
+    assert summary["reach"] == {"smallest_adjusted_p": 2**-5, "alpha": 0.05, "blocks_needed": 6}
+    assert not [p for p in out.rglob(".*") if p.is_file()], "nothing half-written is left"
+
+
+def test_the_sentence(done: tuple[dict[str, Any], Path]) -> None:
+    text = sentence(done[0])
+    assert text.startswith("Reading 600 processes' CPU each second cost 0.4")
+    assert "% of a core through /proc and 0.04" in text and "kernel work included: " in text
+    assert text.endswith("; the article says 16.6.") and " times [" in text
+
+
+@pytest.mark.parametrize("unavailable", [["sched_switch_published"], synthetic.PROCESSES])
+def test_the_sentence_says_what_is_unavailable(tmp_path: Path, unavailable: list[str]) -> None:
+    text = process(synthetic.quick(tmp_path / "r", 2, unavailable=unavailable), tmp_path / "o")[
+        "sentence"
+    ]
+    assert "through eBPF: unavailable" in text and synthetic.REFUSED in text
+    assert "nan" not in text and " 0 %" not in text
+
+
+def test_the_articles_table_stands_beside_ours(done: tuple[dict[str, Any], Path]) -> None:
+    text = (done[1] / "tables" / "article.md").read_text()
+    row = next(line for line in text.splitlines() if line.startswith("| 600 processes"))
+    assert "1.18 ± 0.13" in row and "0.071 ± 0.004" in row and "16.6×" in row
+    assert "eBPF Is Cheaper, and the Gap Grows with Scale" in text
+    arms = (done[1] / "tables" / "arms.md").read_text()
+    assert "| /proc polling | 600 processes |" in arms
+
+
+def test_unavailable_arms_are_rows_of_the_table(tmp_path: Path) -> None:
+    process(synthetic.quick(tmp_path / "r", 2, unavailable=["sched_switch"]), tmp_path / "o")
+    rows = (tmp_path / "o" / "tables" / "arms.md").read_text().splitlines()
+    found = [row for row in rows if row.startswith("| eBPF, corrected")]
+    assert len(found) == 2 and all(synthetic.REFUSED in row for row in found)
+
+
+def test_gauges_leave_out_the_line_and_say_why(tmp_path: Path) -> None:
+    arms = ["null_agent", "proc_files", "bpf_timer", "bpf_on_demand"]
+    plan = synthetic.make_plan(arms, [None], 3, study="gauges",
+                               contrasts=[synthetic.contrast("proc_files", "bpf_timer", None)])  # fmt: skip
+    run = synthetic.write_run(tmp_path / "r", plan, unavailable=["bpf_timer", "bpf_on_demand"])
+    summary = process(run, tmp_path / "o")
+    assert set(summary["figures_left_out"]) == {"cost_vs_processes"}
+    assert summary["sentence"].startswith("Reading the system gauges each second cost 0.02")
+    assert summary["contrasts"][0]["verdict"] == "unavailable"
+
+
+def test_processing_again_changes_nothing_and_removes_what_is_stale(
+    done: tuple[dict[str, Any], Path], quick_run: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(done[1], tmp_path / "out"))
+    (out / "mine.txt").write_text("kept")
+    (out / "tables" / "old.csv").write_text("stale")
+    summary = json.loads((out / "summary.json").read_text())
+    summary["files"] += ["tables/old.csv", "../../outside.txt"]
+    (out / "summary.json").write_text(json.dumps(summary))
+    (tmp_path.parent / "outside.txt").write_text("not ours")
+    process(quick_run, out)
+    assert (out / "mine.txt").exists() and not (out / "tables" / "old.csv").exists()
+    assert (tmp_path.parent / "outside.txt").exists()
+    for name in done[0]["files"]:
+        assert (out / name).read_bytes() == (done[1] / name).read_bytes(), name
+
+
+def test_a_corrupt_run_leaves_good_output_alone(
+    done: tuple[dict[str, Any], Path], quick_run: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(quick_run, tmp_path / "run"))
+    out = Path(shutil.copytree(done[1], tmp_path / "out"))
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    (run / "trials.csv").write_text("half")
+    with pytest.raises(RunError):
+        process(run, out)
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+
+
+def test_a_write_that_fails_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "a.txt", "old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        put(tmp_path / "a.txt", "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_a_nan_never_reaches_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        put_json(tmp_path / "a.json", {"x": float("nan")})
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_all_runs_are_processed_and_bad_ones_named(
+    quick_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report.figures, "make", lambda results, folder: ([], {}))
+    raw = tmp_path / "raw" / "processes"
+    shutil.copytree(quick_run, raw / "good")
+    shutil.copytree(quick_run, raw / "bad")
+    (raw / "bad" / "manifest.json").write_text("{")
+    index = process_all(tmp_path / "raw", tmp_path / "processed", jobs=1)
+    assert [s["run"] for s in index["runs"]] == ["quick"]
+    assert len(index["errors"]) == 1 and "manifest.json, line 1" in index["errors"][0]
+    assert index["a_a"] == {"pairs": 1, "told_apart": 0}
+    assert (tmp_path / "processed" / "processes" / "good" / "summary.json").exists()
+    assert json.loads((tmp_path / "processed" / "index.json").read_text()) == index
+
+
+def run_module(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "analysis", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_command_needs_no_cli_and_names_bad_input(tmp_path: Path) -> None:
+    missing = run_module(str(tmp_path / "nothing"), str(tmp_path / "out"))
+    assert missing.returncode == 2 and missing.stderr.count("\n") == 1
+    assert "manifest.json: no such file; " in missing.stderr and not (tmp_path / "out").exists()
+
+
+def test_an_output_folder_that_cannot_be_one_is_one_line(quick_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = run_module(str(quick_run), str(tmp_path / "file"))
+    assert found.returncode == 1 and found.stderr.count("\n") == 1 and "file" in found.stderr
+
+
+def test_analysis_never_imports_experiment() -> None:
+    code = "import sys, analysis.__main__; print([m for m in sys.modules if m.split('.')[0] in ('experiment', 'cli')])"
+    made = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert made.stdout.strip() == "[]"
