@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import synthetic
 
+from analysis.report import process
+
 
 @pytest.fixture(scope="session")
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six blocks, two levels, four arms; read-only."""
     return synthetic.quick(tmp_path_factory.mktemp("raw") / "processes" / "quick")
+
+
+@pytest.fixture(scope="session")
+def processed(
+    quick_run: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Path]:
+    """Summary and folder of everything that follows from it; read-only."""
+    out = tmp_path_factory.mktemp("processed") / "quick"
+    return process(quick_run, out), out

@@ -28,9 +28,7 @@ def test_p_equals_brute_force_with_ties_and_zeros(d: list[int]) -> None:
 
 
 @given(st.lists(whole, min_size=1, max_size=9), st.floats(1e-9, 1e9))
-def test_p_does_not_depend_on_unit_order_or_direction(
-    d: list[int], unit: float, random: object
-) -> None:
+def test_p_does_not_depend_on_unit_order_or_direction(d: list[int], unit: float) -> None:
     p = sign_flip_p(np.array(d, dtype=float))
     assert sign_flip_p(np.array(d) * unit) == p
     assert sign_flip_p(-np.array(d, dtype=float)) == p

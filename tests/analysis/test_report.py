@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
@@ -22,10 +23,15 @@ from analysis.write import put, put_json
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def done(quick_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    out = tmp_path_factory.mktemp("processed")
-    return process(quick_run, out), out
+@pytest.fixture
+def done(processed: tuple[dict[str, Any], Path]) -> tuple[dict[str, Any], Path]:
+    return processed
+
+
+@pytest.fixture
+def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers and texts of the figures, but no drawing: that has its own tests."""
+    monkeypatch.setattr(report.figures, "render", lambda figure: {})
 
 
 def numbers(value: Any) -> list[float]:
@@ -71,6 +77,7 @@ def test_the_articles_table_stands_beside_ours(done: tuple[dict[str, Any], Path]
     assert "| /proc polling | 600 processes |" in arms
 
 
+@pytest.mark.usefixtures("no_ink")
 def test_unavailable_arms_are_rows_of_the_table(tmp_path: Path) -> None:
     process(synthetic.quick(tmp_path / "r", 2, unavailable=["sched_switch"]), tmp_path / "o")
     rows = (tmp_path / "o" / "tables" / "arms.md").read_text().splitlines()
@@ -78,32 +85,50 @@ def test_unavailable_arms_are_rows_of_the_table(tmp_path: Path) -> None:
     assert len(found) == 2 and all(synthetic.REFUSED in row for row in found)
 
 
+@pytest.mark.usefixtures("no_ink")
 def test_gauges_leave_out_the_line_and_say_why(tmp_path: Path) -> None:
     arms = ["null_agent", "proc_files", "bpf_timer", "bpf_on_demand"]
-    plan = synthetic.make_plan(arms, [None], 3, study="gauges",
-                               contrasts=[synthetic.contrast("proc_files", "bpf_timer", None)])  # fmt: skip
+    declared = [synthetic.contrast("proc_files", "bpf_timer", None)]
+    plan = synthetic.make_plan(arms, [None], 3, study="gauges", contrasts=declared)
     run = synthetic.write_run(tmp_path / "r", plan, unavailable=["bpf_timer", "bpf_on_demand"])
     summary = process(run, tmp_path / "o")
     assert set(summary["figures_left_out"]) == {"cost_vs_processes"}
-    assert summary["sentence"].startswith("Reading the system gauges each second cost 0.02")
+    assert summary["sentence"].startswith("Reading the system gauges each second cost 0.0")
     assert summary["contrasts"][0]["verdict"] == "unavailable"
 
 
-def test_processing_again_changes_nothing_and_removes_what_is_stale(
+def test_another_process_writes_the_same_bytes(
     done: tuple[dict[str, Any], Path], quick_run: Path, tmp_path: Path
 ) -> None:
-    out = Path(shutil.copytree(done[1], tmp_path / "out"))
+    """Tables, figures, summary; another hash seed, time zone and a dead display change nothing."""
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "12345",
+        "TZ": "Asia/Tokyo",
+        "DISPLAY": ":77",
+        "MPLBACKEND": "TkAgg",
+        "SOURCE_DATE_EPOCH": "1",
+    }
+    found = run_module(str(quick_run), str(tmp_path / "out"), env=environment)
+    assert found.returncode == 0 and found.stdout.startswith(done[0]["sentence"])
+    for name in [*done[0]["files"], "summary.json"]:
+        assert (tmp_path / "out" / name).read_bytes() == (done[1] / name).read_bytes(), name
+
+
+@pytest.mark.usefixtures("no_ink")
+def test_what_is_stale_goes_and_what_is_not_ours_stays(
+    done: tuple[dict[str, Any], Path], quick_run: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(done[1], tmp_path / "new" / "out"))
     (out / "mine.txt").write_text("kept")
     (out / "tables" / "old.csv").write_text("stale")
     summary = json.loads((out / "summary.json").read_text())
-    summary["files"] += ["tables/old.csv", "../../outside.txt"]
+    summary["files"] += ["tables/old.csv", "../outside.txt"]
     (out / "summary.json").write_text(json.dumps(summary))
-    (tmp_path.parent / "outside.txt").write_text("not ours")
+    (out.parent / "outside.txt").write_text("not ours")
     process(quick_run, out)
     assert (out / "mine.txt").exists() and not (out / "tables" / "old.csv").exists()
-    assert (tmp_path.parent / "outside.txt").exists()
-    for name in done[0]["files"]:
-        assert (out / name).read_bytes() == (done[1] / name).read_bytes(), name
+    assert (out.parent / "outside.txt").exists()
 
 
 def test_a_corrupt_run_leaves_good_output_alone(
@@ -155,11 +180,10 @@ def test_all_runs_are_processed_and_bad_ones_named(
     assert json.loads((tmp_path / "processed" / "index.json").read_text()) == index
 
 
-def run_module(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_module(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "analysis", *arguments]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
+    options = {"cwd": ROOT, "capture_output": True, "text": True, "timeout": 120, **options}
+    return subprocess.run(command, check=False, **options)
 
 
 def test_the_command_needs_no_cli_and_names_bad_input(tmp_path: Path) -> None:
@@ -175,8 +199,8 @@ def test_an_output_folder_that_cannot_be_one_is_one_line(quick_run: Path, tmp_pa
 
 
 def test_analysis_never_imports_experiment() -> None:
-    code = "import sys, analysis.__main__; print([m for m in sys.modules if m.split('.')[0] in ('experiment', 'cli')])"
-    made = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert made.stdout.strip() == "[]"
+    code = "import sys, analysis.__main__; print({name.split('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-c", code]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "analysis" in made.stdout
+    assert not {"experiment", "cli"} & set(ast.literal_eval(made.stdout))
