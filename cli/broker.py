@@ -74,39 +74,38 @@ class Broker:
 
     def _answer(self) -> None:
         line, _ = self._socket.accept()
-        with line, line.makefile("rwb") as stream:
-            request = json.loads(stream.readline())
+        with line, line.makefile("rb") as asked:
+            request = json.loads(asked.readline())
             out = Path(request["out"])
             study = out.parent.name
             _ask_for_root()
             runner = Runner(Path(request["plan"]), out, bool(request["resume"]))
             try:
                 if not runner.root:
-                    self._relay(stream, study, {"event": "warning", "text": NO_ROOT})
-                self._relay_all(stream, study, runner)
+                    self._relay(line, study, {"event": "warning", "text": NO_ROOT})
+                self._relay_all(line, study, runner)
             except OSError:  # the notebook is gone: nobody reads on
                 runner.interrupt()
                 runner.output.read()
             end = runner.finish()
             with contextlib.suppress(OSError):
-                self._relay(stream, study, end)
+                self._relay(line, study, end)
 
-    def _relay_all(self, stream: Any, study: str, runner: Runner) -> None:
+    def _relay_all(self, line: socket.socket, study: str, runner: Runner) -> None:
         events = parse(runner.output)
         while True:
             try:
                 for event in events:
-                    self._relay(stream, study, event)
+                    self._relay(line, study, event)
                 return
             except KeyboardInterrupt:
                 self.interrupted = True
                 runner.interrupt()
                 events = parse(runner.output)
 
-    def _relay(self, stream: Any, study: str, event: Event) -> None:
+    def _relay(self, line: socket.socket, study: str, event: Event) -> None:
         self._tell(study, event)
-        stream.write(json.dumps(event).encode() + b"\n")
-        stream.flush()
+        line.sendall(json.dumps(event).encode() + b"\n")
 
 
 def _ask_for_root() -> None:

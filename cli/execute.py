@@ -33,6 +33,7 @@ def execute(source: str, target: str, values: dict[str, Any], deadline_s: int) -
             log_output=False,
             start_timeout=180,
             execution_timeout=deadline_s,  # of one cell; the default would be none at all
+            coalesce_streams=True,  # one bar, not each of its states
             autosave_cell_every=0,  # no writing while a window is measured
         )
     except papermill.exceptions.PapermillExecutionError as error:

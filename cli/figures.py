@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from analysis import report
 from cli import parameters, paths, results, runs
 from cli.problem import Failed, Problem
 
@@ -17,24 +19,35 @@ def command(words: Sequence[str]) -> int:
         Failed: after the others are made, if a run is damaged.
     """
     output, named = _arguments(words)
-    wanted = [(runs.study_of(output, name), name) for name in named] or [
-        (study, name) for study in parameters.STUDIES for name in runs.names(output, study)
-    ]
-    if not wanted:
-        raise Problem(f"no run in {output / 'raw'}: measure one with ./study run")
-    paths.writable_folder(output / "processed")
-    damaged = []
-    for study, name in wanted:
-        processed = paths.processed(output, study, name)
-        try:
-            results.process(paths.raw(output, study) / name, processed)
-        except Problem as problem:
-            damaged.append(str(problem))
-            continue
-        print(f"{study}: {processed}", flush=True)
+    folder = paths.writable_folder(output / "processed")
+    made, damaged = _named(output, named) if named else _all(output)
+    for summary in made:
+        print(f"{folder / summary['study'] / summary['run']}")
+        print(f"  {summary['sentence']}")
     if damaged:
         raise Failed("\n".join(damaged))
+    if not made:
+        raise Problem(f"no run in {output / 'raw'}: measure one with ./study run")
     return 0
+
+
+def _all(output: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    try:
+        index = report.process_all(output / "raw", output / "processed")
+    except OSError as error:
+        raise results.unwritable(output / "processed", error) from None
+    return index["runs"], index["errors"]
+
+
+def _named(output: Path, named: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    made, damaged = [], []
+    for study, name in [(runs.study_of(output, name), name) for name in named]:
+        try:
+            raw = paths.raw(output, study) / name
+            made.append(results.process(raw, paths.processed(output, study, name)))
+        except Problem as problem:
+            damaged.append(str(problem))
+    return made, damaged
 
 
 def _arguments(words: Sequence[str]) -> tuple[Path, list[str]]:

@@ -30,7 +30,7 @@ class Progress:
         self._file = sys.stdout if file is None else file
         self._live = notebook or self._file.isatty()
         self._bar: Any = None
-        self._told = 0.0
+        self._told = time.monotonic()
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Take one event of the runner."""

@@ -56,6 +56,8 @@ def command(asked: Mapping[str, Any]) -> int:
     try:
         _execute(current, Terminal(made), executed, deadline_s=round(180 * minutes) + GRACE_S)
     except (Interrupted, Failed) as problem:
+        if isinstance(problem, Interrupted):
+            executed.unlink(missing_ok=True)  # it shows nothing that the raw folder does not hold
         how = "" if "--resume" in str(problem) else f"; {session.how_to_resume(current)}"
         raise type(problem)(f"{problem}{how}") from None
     _report(current, executed)
@@ -121,5 +123,5 @@ def _report(current: session.Session, executed: Path) -> None:
     executed.replace(kept)
     for study in current.studies:
         print()
-        print(results.findings(current.raw(study), current.processed(study)))
+        print(results.findings(current.processed(study)))
     print(f"\nprobetax: the notebook as it ran is {kept}")

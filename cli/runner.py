@@ -26,7 +26,8 @@ from cli import paths
 from cli.problem import Failed, Interrupted, Problem
 
 SOCKET = "PROBETAX_RUNNER"
-PROGRAM = (paths.SYSTEM_PYTHON, "-I", "-S", str(paths.ROOT / "experiment"))
+# -B: run by sudo, it would leave files of root in somebody's clone
+PROGRAM = (paths.SYSTEM_PYTHON, "-I", "-S", "-B", str(paths.ROOT / "experiment"))
 Event = Mapping[str, Any]
 NO_ROOT = (
     "no root: arms that load BPF programs will be unavailable; to measure them use ./study run in a"

@@ -1,0 +1,67 @@
+"""Shows a session's results in a notebook, as they are on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from IPython import display as ipython
+
+from cli import results
+from cli.session import Session
+
+# IPython's display functions carry no types
+markdown: Any = ipython.Markdown
+svg: Any = ipython.SVG
+display: Any = ipython.display
+
+#: The figures a notebook shows: the width of a page.
+WIDE = "-7in.svg"
+
+
+def everything(session: Session) -> None:
+    """Findings, the article's table and the figures of every study."""
+    for study in session.studies:
+        display(markdown(f"### {study}"))
+        findings(session, study)
+        _tables(session.processed(study), ("article", "arms"))
+        figures(session, study)
+
+
+def findings(session: Session, study: str) -> None:
+    """The measured sentence, the verdicts, and what to beware of."""
+    folder = session.processed(study)
+    found = results.summary(folder)
+    display(markdown(f"**{found['sentence']}**"))
+    _tables(folder, ("verdicts",))
+    for warning in found["warnings"]:
+        display(markdown(f"- {warning}"))
+    display(markdown(f"{found['machine']}; verdicts generalise {found['generalises']}."))
+
+
+def tables(session: Session, study: str) -> None:
+    """Every table of a run but the verdicts, which stand with the findings."""
+    folder = session.processed(study)
+    names = [path.stem for path in sorted((folder / "tables").glob("*.md"))]
+    _tables(folder, [name for name in names if name != "verdicts"])
+
+
+def _tables(folder: Path, names: tuple[str, ...] | list[str]) -> None:
+    for name in names:
+        file = folder / "tables" / f"{name}.md"
+        if file.exists():
+            display(markdown(file.read_text(encoding="utf-8")))
+
+
+def figures(session: Session, study: str) -> None:
+    """Every figure with its caption; one that was left out is named with the reason."""
+    from analysis.figures import KINDS  # loads matplotlib, see results.process
+
+    folder = session.processed(study)
+    for name in [kind.name for kind in KINDS]:
+        file = folder / "figures" / (name + WIDE)
+        if file.exists():
+            display(svg(filename=str(file)))
+            display(markdown(file.with_name(f"{name}.caption.txt").read_text(encoding="utf-8")))
+    for name, reason in results.summary(folder)["figures_left_out"].items():
+        display(markdown(f"No figure {name}: {reason}."))
