@@ -21,7 +21,9 @@ from experiment.collector import Collector, Failed, Unavailable, command_line
 
 Row = dict[str, Any]
 _NEVER_MS = 3_600_000
-_COUNTERS = ("lost", "recursion_misses", "vanished", "denied", "clamped", "late", "kernel_ns")
+_COUNTERS = (
+    "lost", "recursion_misses", "missed", "vanished", "denied", "clamped", "late", "kernel_ns",
+)  # fmt: skip
 
 
 @dataclass
