@@ -69,6 +69,8 @@ def _of_arm(run: Run, arm: str) -> list[str]:
             reason = bad["reason"].iloc[0]
             found.append(f"{title}: {len(bad)} trials {status}, first: {reason} ({cure})")
     found += _counted(cost, "lost", "updates lost: the map was too small", title)
+    found += _counted(cost, "missed", "switches the kernel did not report to the program", title)
+    found += _counted(cost, "clamped", "impossible counters kept as they were", title)
     found += _counted(cost, "late", "scrapes skipped for being late", title)
     found += _counted(cost, "denied", "reads refused", title)
     found += _counted(cost, "bpf_recursion_misses", "program runs skipped by the kernel", title)

@@ -1,7 +1,8 @@
 """What a program adds to other tasks' events, and whether two instruments agree on an arm's cost.
 
 External instrument: a fixed count of work (`events` billed context switches) is timed with the arm
-attached and, in the same block, with the null agent in its place. One value per block and pace:
+attached and, close by in the same block, with the null agent in its place. One value per block
+and pace, the mean over the block's rounds of
 
     ns per switch = work_ns[arm] / events - work_ns[null_agent] / events
 
@@ -28,31 +29,42 @@ def in_other_tasks(run: Run, arm: str) -> bool:
     return run.arms.get(arm, {}).get("context") in ("others", "both")
 
 
+def _rounds(run: Run) -> dict[int, int]:
+    """Round of each external trial: which repetition of its arm and pace in its block it is."""
+    seen: dict[tuple[int, str, str], int] = {}
+    made: dict[int, int] = {}
+    for trial in sorted(run.plan["trials"], key=lambda trial: int(trial["trial"])):
+        if trial["kind"] == "external":
+            key = (int(trial["block"]), str(trial["pace"]), str(trial["arm"]))
+            seen[key] = seen.get(key, 0) + 1
+            made[int(trial["trial"])] = seen[key]
+    return made
+
+
 def ns_per_switch(run: Run) -> pd.DataFrame:
     """Columns arm, pace, block, value: added ns per switch, for blocks with a valid pair of rows.
 
-    Several rows of an arm in one block and pace are averaged. The warm-up block is left out.
+    A block can repeat the pair in rounds, siblings close in time: each round is paired by itself,
+    one with an invalid row is left out, and the rounds of a block are averaged.
     """
     trials = run.trials
-    rows = trials[
-        (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
-    ]
-    rows = rows.dropna(subset=["work_ns", "events", "pace"])
+    ok = (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
+    rows = trials[ok].dropna(subset=["work_ns", "events", "pace"])
     each = pd.DataFrame(
         {
             "arm": rows["arm"].astype(str),
             "pace": rows["pace"].astype(str),
             "block": rows["block"].astype(int),
+            "round": rows["trial"].astype(int).map(_rounds(run)).astype(int),
             "value": rows["work_ns"].astype(float) / rows["events"].astype(float),
         }
     )
-    mean = each.groupby(["arm", "pace", "block"], as_index=False)["value"].mean()
-    null = mean[mean["arm"] == NULL_AGENT].set_index(["pace", "block"])["value"]
-    arms = mean[mean["arm"] != NULL_AGENT].set_index(["pace", "block"])
-    paired = arms.join(null.rename("null"), how="inner").reset_index()
+    pair = ["pace", "block", "round"]
+    null = each[each["arm"] == NULL_AGENT][[*pair, "value"]].rename(columns={"value": "null"})
+    paired = each[each["arm"] != NULL_AGENT].merge(null, on=pair)
     paired["value"] = paired["value"] - paired["null"]
-    made: pd.DataFrame = paired[["arm", "pace", "block", "value"]]
-    return made
+    by_block = paired.groupby(["arm", "pace", "block"])["value"].mean()
+    return by_block.reset_index()
 
 
 def calibrated(run: Run, arm: str) -> bool:
@@ -64,7 +76,7 @@ def external_reason(run: Run, arm: str, pace: str = "paced") -> str:
     """Why the arm has no added cost per switch; empty if nothing stands against it."""
     if not calibrated(run, arm):
         event = run.arms.get(arm, {}).get("hook") or "no named event"
-        return f"its programs run in other tasks, on {event}, which is not calibrated"
+        return f"its programs run in other tasks, on {event}, whose cost nothing here measures"
     trials = run.trials[(run.trials["kind"] == "external") & (run.trials["pace"] == pace)]
     for name in (arm, NULL_AGENT):
         rows = trials[trials["arm"] == name]

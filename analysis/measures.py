@@ -30,6 +30,8 @@ nothing is added for it, in either method. A part that is missing makes the sum 
 
 from __future__ import annotations
 
+from typing import cast
+
 import pandas as pd
 
 from analysis.external import NULL_AGENT, calibrated, external_reason, in_other_tasks, ns_per_switch
@@ -53,22 +55,39 @@ def level_text(level: int) -> str:
     return "processes as found" if level == LEFT_ALONE else f"{level:,} processes"
 
 
-def _cost_rows(run: Run) -> pd.DataFrame:
+def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
+    """Per (arm, level, replica, statistics): a row a block; a missing number stays missing."""
     t = run.trials
-    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)].copy()
-    rows["level"] = rows["processes_target"].fillna(LEFT_ALONE).astype(int)
-    rows["block"] = rows["block"].astype(int)
-    window = rows["window_ns"].astype("Float64")
-    rows["agent"] = 100 * rows["agent_ns"].astype("Float64") / window
-    rows["bpf"] = 100 * rows["bpf_run_ns"].astype("Float64") / window
-    rows["busy"] = 100 * rows["busy_ns"].astype("Float64") / window
-    rows["switch_ratio"] = rows["switches"].astype("Float64") / window  # per ns
-    life = rows["kernel_life_ns"].astype("Float64")
-    rows["self_timed"] = 100 * rows["kernel_ns"].astype("Float64") / life.where(life > 0)
-    runs = rows["bpf_run_count"].astype("Float64")
-    rows["ns_per_run"] = rows["bpf_run_ns"].astype("Float64") / runs.where(runs > 0)
-    rows["runs_per_s"] = 1e9 * rows["bpf_run_count"].astype("Float64") / window
-    return rows
+    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)]
+
+    def ns(column: str) -> pd.Series[float]:
+        return rows[column].astype("Float64").astype(float)
+
+    window, runs = ns("window_ns"), ns("bpf_run_count")
+    keys = ["arm", "level", "replica", "statistics"]
+    made = pd.DataFrame(
+        {
+            "arm": rows["arm"].astype(str),
+            "level": rows["processes_target"].fillna(LEFT_ALONE).astype(int),
+            "replica": rows["replica"].astype(int),
+            "statistics": rows["statistics"].astype(str),
+            "block": rows["block"].astype(int),
+            "processes": ns("processes"),
+            "agent": 100 * ns("agent_ns") / window,
+            "bpf": 100 * ns("bpf_run_ns") / window,
+            "busy": 100 * ns("busy_ns") / window,
+            "switch_ratio": ns("switches") / window,  # per ns
+            "self_timed": 100 * ns("kernel_ns") / ns("kernel_life_ns").replace(0, float("nan")),
+            "ns_per_run": ns("bpf_run_ns") / runs.replace(0, float("nan")),
+            "runs_per_s": 1e9 * runs / window,
+        }
+    )
+    found = {}
+    for key, cell in made.groupby(keys):
+        arm, level, replica, statistics = cast(tuple[str, int, int, str], key)
+        by_block = cell.drop(columns=keys).groupby("block").mean()
+        found[arm, level, replica, statistics] = by_block
+    return found
 
 
 class Measures:
@@ -77,7 +96,7 @@ class Measures:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.external = ns_per_switch(run)
-        self._rows = _cost_rows(run)
+        self._cells = _cost_cells(run)
         planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
         self.arms = [arm for arm in run.arms if any(t["arm"] == arm for t in planned)]
         levels = {
@@ -86,19 +105,14 @@ class Measures:
         self.levels = sorted(levels)
         self._cache: dict[tuple[str, str, int, int], pd.Series[float]] = {}
 
-    def _column(
+    def column(
         self, column: str, statistics: str, arm: str, level: int, replica: int
     ) -> pd.Series[float]:
-        r = self._rows
-        cell = r[
-            (r["arm"] == arm)
-            & (r["level"] == level)
-            & (r["replica"] == replica)
-            & (r["statistics"] == statistics)
-        ]
-        values = cell[["block", column]].dropna().astype(float)
-        values["block"] = values["block"].astype(int)
-        return values.groupby("block")[column].mean()
+        """One quantity of one cell by block, as the rows have it (see `_cost_cells`)."""
+        cell = self._cells.get((arm, level, replica, statistics))
+        if cell is None:
+            return pd.Series(dtype=float)
+        return cell[column].dropna()
 
     def _per_switch(self, arm: str, pace: str) -> pd.Series[float]:
         e = self.external
@@ -108,18 +122,18 @@ class Measures:
         )
 
     def _others(self, arm: str, level: int, replica: int, pace: str) -> pd.Series[float]:
-        rate = self._column("switch_ratio", "off", arm, level, replica)
+        rate = self.column("switch_ratio", "off", arm, level, replica)
         if not in_other_tasks(self.run, arm):
             return rate * 0.0
         if not calibrated(self.run, arm):
-            return self._column("self_timed", "off", arm, level, replica)
+            return self.column("self_timed", "off", arm, level, replica)
         if external_reason(self.run, arm, pace):
             return rate.iloc[:0]
         return (100 * rate * self._per_switch(arm, pace)).dropna()
 
     def _make(self, measure: str, arm: str, level: int, replica: int) -> pd.Series[float]:
         if measure == "agent":
-            return self._column("agent", "off", arm, level, replica)
+            return self.column("agent", "off", arm, level, replica)
         if measure in ("others", "others_hot"):
             return self._others(arm, level, replica, "hot" if measure == "others_hot" else "paced")
         if measure in ("headline", "headline_hot"):
@@ -134,19 +148,19 @@ class Measures:
             gross = self.get(measure.removesuffix("_net"), arm, level, replica)
             return (gross - self.get("agent", NULL_AGENT, level)).dropna()
         if measure == "system":
-            null = self._column("busy", "off", NULL_AGENT, level, 1)
-            return (self._column("busy", "off", arm, level, replica) - null).dropna()
+            null = self.column("busy", "off", NULL_AGENT, level, 1)
+            return (self.column("busy", "off", arm, level, replica) - null).dropna()
         if measure == "agent_on":
-            return self._column("agent", "on", arm, level, replica)
+            return self.column("agent", "on", arm, level, replica)
         if measure == "published":
             agent = self.get("agent_on", arm, level, replica)
             if not in_other_tasks(self.run, arm):
                 return agent
-            return (agent + self._column("bpf", "on", arm, level, replica)).dropna()
+            return (agent + self.column("bpf", "on", arm, level, replica)).dropna()
         if measure in ("runs_per_s", "ns_per_run"):
-            return self._column(measure, "on", arm, level, replica)
+            return self.column(measure, "on", arm, level, replica)
         if measure == "switches_per_s":
-            return 1e9 * self._column("switch_ratio", "off", arm, level, replica)
+            return 1e9 * self.column("switch_ratio", "off", arm, level, replica)
         raise KeyError(measure)
 
     def get(self, measure: str, arm: str, level: int, replica: int = 1) -> pd.Series[float]:
@@ -199,4 +213,4 @@ class Measures:
 
     def usable(self, arm: str) -> bool:
         """True if the arm has any valid cost row outside the warm-up."""
-        return bool((self._rows["arm"] == arm).any())
+        return any(key[0] == arm for key in self._cells)

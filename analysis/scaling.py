@@ -34,22 +34,13 @@ class Line:
         return mean_interval(self.coefficients @ np.array([processes, 1.0]))
 
 
-def actual_processes(measures: Measures, arm: str, level: int, statistics: str) -> pd.Series[float]:
-    """Processes counted when the window started, by block."""
-    t = measures.run.trials
-    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0) & (t["replica"] == 1)]
-    rows = rows[(rows["arm"] == arm) & (rows["statistics"] == statistics)]
-    rows = rows[rows["processes_target"] == level][["block", "processes"]].dropna().astype(int)
-    return rows.groupby("block")["processes"].mean()
-
-
 def points(measures: Measures, arm: str, measure: str) -> pd.DataFrame:
-    """Columns level, block, processes, value of one arm over all levels."""
+    """Columns level, block, processes (counted, at the start), value of an arm over all levels."""
     made = []
     for level in measures.levels:
         values = measures.get(measure, arm, level)
         statistics = "on" if measure == "published" else "off"
-        counted = actual_processes(measures, arm, level, statistics)
+        counted = measures.column("processes", statistics, arm, level, 1)
         both = pd.DataFrame({"processes": counted, "value": values}).dropna()
         both.insert(0, "block", both.index.astype(int))
         both.insert(0, "level", level)

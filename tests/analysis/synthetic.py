@@ -69,6 +69,7 @@ def make_plan(
     contrasts: Sequence[dict[str, Any]] = (),
     a_a: tuple[str, str, int | None] | None = None,
     external: bool = True,
+    rounds: int = 1,
     seed: int = 1,
 ) -> dict[str, Any]:
     """A plan in the shape of the runner's: randomised complete blocks, block 0 the warm-up."""
@@ -103,6 +104,7 @@ def make_plan(
                     "pace": pace,
                     "events": events,
                 }
+                for _ in range(rounds)
                 for arm in ["null_agent", *hooked]
                 for pace, events in (("hot", 50_000), ("paced", 1500))
             ]

@@ -80,7 +80,7 @@ def test_without_calibration_there_is_no_headline(tmp_path: Path) -> None:
 def test_a_hook_without_a_counted_rate_has_no_headline(tmp_path: Path) -> None:
     plan = synthetic.make_plan(["null_agent", "bpf_timer"], [None], 3, study="gauges")
     m = Measures(load_run(synthetic.write_run(tmp_path / "run", plan)))
-    assert "not calibrated" in m.reason("headline", "bpf_timer", -1)
+    assert "nothing here measures" in m.reason("headline", "bpf_timer", -1)
 
 
 def test_calibration_recovers_the_ns_per_switch(tmp_path: Path) -> None:
@@ -105,6 +105,37 @@ def test_calibration_is_paired_by_block(tmp_path: Path) -> None:
     plain = ns_per_switch(load_run(synthetic.quick(tmp_path / "a")))
     drifted = ns_per_switch(load_run(synthetic.quick(tmp_path / "b", change=drift)))
     assert np.allclose(plain["value"], drifted["value"])
+
+
+def test_rounds_are_paired_by_themselves(tmp_path: Path) -> None:
+    """Two rounds a block, the second 2 µs dearer for all; where one row fails its round goes."""
+    plan = synthetic.make_plan(["null_agent", EBPF], [600], 3, rounds=2)
+    seen: dict[tuple[Any, ...], int] = {}
+
+    def rounds(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if trial["kind"] == "external":
+            key = (trial["block"], trial["arm"], trial["pace"])
+            seen[key] = seen.get(key, 0) + 1
+            ns = {"null_agent": 5000, EBPF: 5100}[trial["arm"]] + 2000 * seen[key]
+            row["work_ns"] = trial["events"] * ns
+            if key == (2, EBPF, "paced") and seen[key] == 1:
+                row |= {"status": "invalid", "reason": "stolen"}
+
+    found = ns_per_switch(load_run(synthetic.write_run(tmp_path / "run", plan, change=rounds)))
+    assert len(found) == 6 and np.allclose(found["value"], 100)
+
+
+def test_a_kernel_timer_is_taken_at_its_own_word(tmp_path: Path) -> None:
+    """Nothing else sees it: 0.2 ms in 2 s are 0.01 % of a core, added to the reader."""
+    plan = synthetic.make_plan(["null_agent", "bpf_timer"], [None], 3, study="gauges")
+
+    def timed(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if trial["arm"] == "bpf_timer" and trial["kind"] == "cost":
+            row |= {"kernel_ns": 200_000, "kernel_life_ns": 2_000_000_000}
+
+    m = Measures(load_run(synthetic.write_run(tmp_path / "run", plan, change=timed)))
+    extra = m.get("headline", "bpf_timer", -1) - m.get("agent", "bpf_timer", -1)
+    assert np.allclose(extra, 0.01) and len(extra) == 3
 
 
 def test_the_crosscheck_agrees_or_names_the_gap(tmp_path: Path) -> None:
