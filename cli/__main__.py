@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -82,6 +83,9 @@ def dispatch(command: str, words: Sequence[str]) -> int:
 def main() -> int:
     """Exit 0, 2 for bad input, 1 for a failure, 130 after Ctrl-C; problems go to stderr."""
     command, *words = sys.argv[1:] or ["help"]
+    # asked to end in whatever way, we stop the runner as Ctrl-C does
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         return dispatch(command, words)
     except Problem as problem:

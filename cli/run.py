@@ -15,7 +15,7 @@ from typing import Any
 
 from cli import environment, parameters, paths, results, runs, session
 from cli.broker import Broker
-from cli.problem import Failed, Interrupted
+from cli.problem import Failed, Interrupted, Problem
 from cli.progress import Progress
 from cli.runner import Event
 
@@ -49,7 +49,7 @@ def command(asked: Mapping[str, Any]) -> int:
     """Measure, analyse, and print the findings. Raises Problem, Interrupted or Failed."""
     current = session.open_session(asked)
     made = session.plan(current)
-    minutes = sum(plan["estimate"]["minutes"] for plan in made.values())
+    minutes = sum(_minutes_left(current, study, plan) for study, plan in made.items())
     print(f"probetax: measuring about {minutes:.1f} minutes; keep the machine quiet", flush=True)
     folder = paths.writable_folder(current.output / "processed")
     executed = folder / f"run-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.executed.ipynb"
@@ -62,6 +62,15 @@ def command(asked: Mapping[str, Any]) -> int:
         raise type(problem)(f"{problem}{how}") from None
     _report(current, executed)
     return 0
+
+
+def _minutes_left(current: session.Session, study: str, plan: Mapping[str, Any]) -> float:
+    """The planned minutes, or what a run that was begun has left of them."""
+    minutes = float(plan["estimate"]["minutes"])
+    if study not in current.runs or not (current.raw(study) / "manifest.json").exists():
+        return minutes
+    left, planned = runs.trials_left(current.raw(study))
+    return minutes * left / planned
 
 
 def _execute(current: session.Session, terminal: Terminal, executed: Path, deadline_s: int) -> None:
@@ -104,7 +113,8 @@ def _execute(current: session.Session, terminal: Terminal, executed: Path, deadl
     if status:
         ours = [line.removeprefix("probetax: ") for line in said if line.startswith("probetax: ")]
         text = "\n".join(ours or said[-1:] or [f"the notebook ended with status {status}"])
-        raise Failed(text)
+        kinds: dict[int, type[Problem]] = {2: Problem, 130: Interrupted}
+        raise kinds.get(status, Failed)(text)
 
 
 def _give(folder: Path, user: environment.User) -> None:
@@ -117,7 +127,8 @@ def _give(folder: Path, user: environment.User) -> None:
 
 def _report(current: session.Session, executed: Path) -> None:
     """Print what was measured. The files decide whether the run is done, not the exit code."""
-    _, current.runs = runs.last_session(current.output)
+    _, begun = runs.last_session(current.output)
+    current.runs = {**begun, **current.runs}
     session.finish(current)
     kept = current.processed(current.studies[0]) / "run.executed.ipynb"
     executed.replace(kept)

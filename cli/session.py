@@ -86,11 +86,14 @@ def open_session(asked: Mapping[str, Any]) -> Session:
     paths.writable_folder(values["output"])
     if values["resume"] is False:
         return Session(values)
-    if isinstance(values["resume"], str):
-        study = runs.study_of(values["output"], values["resume"])
-        return Session({**values, "study": [study]}, {study: values["resume"]})
-    stored, begun = runs.last_session(values["output"])
-    in_force = parameters.resolve({**stored, "resume": True, "output": values["output"]})
+    output, run = values["output"], values["resume"]
+    if isinstance(run, str):
+        study = runs.study_of(output, run)
+        plan = runs.stored_plan(paths.raw(output, study) / run)
+        stored, begun = {"study": study, "preset": plan.get("preset")}, {study: run}
+    else:
+        stored, begun = runs.last_session(output)
+    in_force = parameters.resolve({**stored, "resume": run, "output": output})
     defaults = parameters.resolve({})
     for name, value in values.items():
         if name not in ("resume", "output") and value not in (defaults[name], in_force[name]):

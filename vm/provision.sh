@@ -84,8 +84,12 @@ install_locked() {
     "$venv/bin/python" -m pip install --require-hashes -r "$lock"
 }
 
-make_venv() { # make_venv PYTHON [--clear]
-  env -u PYTHONPATH -u PYTHONHOME "$1" -m venv ${2:+"$2"} "$venv"
+make_venv() { env -u PYTHONPATH -u PYTHONHOME "$1" -m venv --clear "$venv"; }
+
+# Has it a pip, the interpreter that it should have, and was it made in this place?
+venv_works() {
+  [ -x "$venv/bin/python" ] && [[ $(grep '^command' "$venv/pyvenv.cfg") == *" $venv" ]] &&
+    "$venv/bin/python" -I -c 'import sys, pip; sys.exit(sys.version.split()[0] != sys.argv[1])' "$1" 2>>"$log"
 }
 
 set_up_python() {
@@ -95,13 +99,13 @@ set_up_python() {
   venv_ready "$key" && return 0
   rm -f "$venv/probetax.stamp"
   # an interrupted attempt is gone on with, and started over only if that does not make it whole
-  step "creating .venv" make_venv "$python" && "$venv/bin/python" -m pip --version >>"$log" 2>&1 ||
-    step "creating .venv afresh" make_venv "$python" --clear ||
+  venv_works "$("$python" -I -S -c 'import sys; print(sys.version.split()[0])')" ||
+    step "creating .venv" make_venv "$python" ||
     die "no virtual environment: install python3-venv, and check that $root is writable and not full"
   step "installing the locked Python packages ($PYTHON_MB MB)" install_locked ||
     die "pip could not install requirements.lock: check network or mirror, then run this again; it goes on where it stopped"
   if ! "$venv/bin/python" -I "$root/vm/check_venv.py" >>"$log" 2>&1; then
-    step "starting .venv over: the earlier attempt left it damaged" make_venv "$python" --clear ||
+    step "starting .venv over: the earlier attempt left it damaged" make_venv "$python" ||
       die "cannot clear $venv: remove it and run this again"
     step "installing the locked Python packages ($PYTHON_MB MB)" install_locked ||
       die "pip could not install requirements.lock: check network or mirror, then run this again"

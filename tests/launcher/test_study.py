@@ -89,6 +89,14 @@ def test_a_half_made_environment_is_completed(installed: Any, damage: str) -> No
     assert (clone.root / ".venv/probetax.stamp").exists()
 
 
+def test_a_moved_clone_makes_its_environment_anew(installed: Any) -> None:
+    old = installed.root
+    installed.root = old.rename(old.with_name("moved clone"))
+    done = installed("plan")
+    assert done.returncode == 0, done.stderr
+    assert str(old) not in (installed.root / ".venv" / "bin" / "pip").read_text()
+
+
 def test_a_changed_lock_is_installed(installed: Any) -> None:
     clone = installed
     with open(clone.root / "requirements.lock", "a") as lock:
