@@ -85,10 +85,11 @@ static __always_inline void note(struct task_slot *slot, __u32 index, __u64 used
 		WRITE_ONCE(*change, (__u64)index + 1);
 }
 
-static __always_inline __u32 take_slot(struct task_struct *task, __u64 key, __u64 used_ns,
+static __always_inline __u32 take_slot(struct task_struct *task, __u64 key,
 				       struct sched_switch_counters *counter)
 {
 	struct task_slot *slot;
+	__u64 base_ns;
 	__u32 index;
 
 	if (bpf_map_pop_elem(&free_slots, &index)) {
@@ -101,12 +102,12 @@ static __always_inline __u32 take_slot(struct task_struct *task, __u64 key, __u6
 	slot->tgid = task->tgid;
 	slot->start = task->group_leader->start_boottime;
 	/* what an older task used before is not this collector's to report */
-	slot->reported_ns = task->start_boottime > loaded_at ? 0 : used_ns;
+	base_ns = task->start_boottime > loaded_at ? 0 : task->se.sum_exec_runtime;
+	slot->reported_ns = base_ns;
 	order_stores(&slot->scratch);
-	WRITE_ONCE(slot->used_ns, used_ns);
+	WRITE_ONCE(slot->used_ns, base_ns);
 	if (!bpf_map_update_elem(&tasks, &key, &index, BPF_ANY))
 		return index;
-	WRITE_ONCE(slot->reported_ns, used_ns);
 	bpf_map_push_elem(&free_slots, &index, 0);
 	__sync_fetch_and_add(&counter->lost, 1);
 	return NO_SLOT;
@@ -115,23 +116,20 @@ static __always_inline __u32 take_slot(struct task_struct *task, __u64 key, __u6
 static __always_inline __u32 find_slot(struct task_struct *task,
 				       struct sched_switch_counters *counter)
 {
-	__u64 key = (__u64)task, used_ns = task->se.sum_exec_runtime;
+	__u64 key = (__u64)task;
 	__u32 *found = bpf_map_lookup_elem(&tasks, &key);
 	struct task_slot *slot;
 
 	if (!found)
-		return take_slot(task, key, used_ns, counter);
+		return take_slot(task, key, counter);
 	slot = bpf_map_lookup_elem(&slots, found);
 	if (!slot)
 		return NO_SLOT;
-	if (slot->tgid == task->tgid && slot->used_ns <= used_ns) {
-		if (slot->used_ns < used_ns) /* it was switched out unseen */
-			note(slot, *found, used_ns, false, counter);
+	if (slot->tgid == task->tgid && slot->used_ns <= task->se.sum_exec_runtime)
 		return *found;
-	}
 	/* a new task at the address of one whose end went unseen */
 	note(slot, *found, slot->used_ns, true, counter);
-	return take_slot(task, key, used_ns, counter);
+	return take_slot(task, key, counter);
 }
 
 static __always_inline void switch_out(struct cpu_record *cpu, struct task_struct *task, __u64 now,
@@ -140,17 +138,15 @@ static __always_inline void switch_out(struct cpu_record *cpu, struct task_struc
 	__u64 key = (__u64)task, idle_ns = cpu->since_ns ? now - cpu->since_ns : 0;
 	__u64 used_ns = task->se.sum_exec_runtime, ran = 0;
 	bool expected = cpu->task == key, dead = task_is_dead(task);
-	struct task_slot *slot = NULL;
-	__u32 *index = &cpu->slot;
+	struct task_slot *slot;
+	__u32 index;
 
 	if (task->pid) {
-		if (!expected)
-			index = bpf_map_lookup_elem(&tasks, &key);
-		if (index)
-			slot = bpf_map_lookup_elem(&slots, index);
-		if (slot && slot->tgid == task->tgid && slot->used_ns <= used_ns) {
+		index = expected ? cpu->slot : find_slot(task, counter);
+		slot = bpf_map_lookup_elem(&slots, &index);
+		if (slot) {
 			ran = used_ns - slot->used_ns;
-			note(slot, *index, used_ns, dead, counter);
+			note(slot, index, used_ns, dead, counter);
 		}
 		if (dead)
 			bpf_map_delete_elem(&tasks, &key);

@@ -23,6 +23,7 @@ struct reading {
 	uint64_t scrape;
 	uint64_t used_ns;    /* finished runs */
 	uint64_t partial_ns; /* the run under way */
+	bool dead;
 };
 
 /* Where a process stands in the facts of a scrape. */
@@ -52,6 +53,7 @@ static void touch(uint32_t slot)
 	reading->scrape = scrape_number;
 	reading->partial_ns = 0;
 	reading->used_ns = __atomic_load_n(&memory.slots[slot].used_ns, __ATOMIC_ACQUIRE);
+	reading->dead = __atomic_load_n(&memory.slots[slot].dead, __ATOMIC_ACQUIRE);
 	touched[touched_length++] = slot;
 }
 
@@ -165,13 +167,14 @@ static void release(uint32_t index)
 		collector_exit(EXIT_FAILED, "free_slots: %s", strerror(errno));
 }
 
-/* `settled`: every CPU was seen outside the program, so what it said of a dead task is final. */
+/* `settled`: every CPU was seen outside the program since the tasks were read, so what it says of
+ * those that were dead by then is final. */
 static void keep_facts(bool settled)
 {
 	for (size_t i = 0; i < touched_length; i++) {
 		uint32_t index = touched[i];
 		struct task_slot *slot = &memory.slots[index];
-		bool over = settled && __atomic_load_n(&slot->dead, __ATOMIC_ACQUIRE);
+		bool over = settled && readings[index].dead;
 		uint64_t sum = readings[index].used_ns + readings[index].partial_ns;
 
 		if (over)

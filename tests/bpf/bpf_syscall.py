@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import sys
 
 _NUMBER = {"x86_64": 321, "aarch64": 280}
 _PROG_NEXT_ID, _MAP_NEXT_ID, _PROG_FD_BY_ID, _INFO_BY_FD, _ENABLE_STATS = 11, 12, 13, 15, 32
@@ -50,9 +51,8 @@ def _bpf(command: int, attributes: ctypes.Array[ctypes.c_char]) -> int:
 
 
 def _attributes(*words: int) -> ctypes.Array[ctypes.c_char]:
-    buffer = ctypes.create_string_buffer(64)
-    buffer[: 4 * len(words)] = b"".join(word.to_bytes(4, "little") for word in words)
-    return buffer
+    """union bpf_attr: 32-bit words in this machine's order, zeros after them."""
+    return ctypes.create_string_buffer(b"".join(w.to_bytes(4, sys.byteorder) for w in words), 64)
 
 
 def enable_stats() -> int:
@@ -69,7 +69,7 @@ def _ids(command: int) -> set[int]:
             _bpf(command, attributes)
         except FileNotFoundError:
             return found
-        last = int.from_bytes(bytes(attributes)[4:8], "little")
+        last = int.from_bytes(bytes(attributes)[4:8], sys.byteorder)
         found.add(last)
 
 
@@ -88,9 +88,8 @@ def program_info(program_id: int) -> ProgramInfo:
     fd = _bpf(_PROG_FD_BY_ID, _attributes(program_id))
     try:
         info = ProgramInfo()
-        attributes = _attributes(fd, ctypes.sizeof(info))
-        attributes[8:16] = ctypes.addressof(info).to_bytes(8, "little")
-        _bpf(_INFO_BY_FD, attributes)
+        address = ctypes.addressof(info)
+        _bpf(_INFO_BY_FD, _attributes(fd, ctypes.sizeof(info), address & 0xFFFFFFFF, address >> 32))
         return info
     finally:
         os.close(fd)

@@ -1,9 +1,9 @@
 """Builds the collectors, starts them as the runner does, and says aloud what cannot run here.
 
-A collector that answers ``unavailable`` (exit 3) fails its test, unless a second witness agrees: the
-doctor, which probes on its own, finds one of its needs unmet here, or PROBETAX_EXPECT_UNAVAILABLE
-(needs separated by commas) names one. Then the test is skipped with the kernel's reason, which
-stands in the summary.
+A collector that answers ``unavailable`` (exit 3) fails its test, unless a second witness agrees:
+the doctor, which probes on its own, finds one of its needs unmet here, or
+PROBETAX_EXPECT_UNAVAILABLE (needs separated by commas) names one. Then the test is skipped with the
+kernel's reason, which stands in the summary.
 """
 
 from __future__ import annotations

@@ -41,7 +41,10 @@ def test_barriers_are_atomics_where_stores_may_be_reordered(tmp_path: Path) -> N
         ]
         subprocess.run(command, check=True, capture_output=True)
         listing = subprocess.run(
-            ["llvm-objdump", "-d", str(target)], capture_output=True, text=True, check=True
+            ["llvm-objdump", "-d", "--mcpu=v3", str(target)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return sum("atomic_fetch_add" in line for line in listing.stdout.splitlines())
 

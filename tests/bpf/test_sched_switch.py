@@ -54,7 +54,7 @@ def test_processes_and_idle_fill_the_cpus(start: Start, workload: Workload) -> N
 def test_busy_loop_older_than_the_collector_is_in_every_scrape(
     start: Start, workload: Workload
 ) -> None:
-    """A loop that never yields and began before the attachment, one per CPU: each scrape shows it."""
+    """Loops that never yield and began before the attachment, one per CPU: in each scrape."""
     loops = [workload("spin", "--cpu-ms", 1_000_000) for _ in range(os.cpu_count() or 1)]
     for cpu, loop in enumerate(loops):
         os.sched_setaffinity(loop.pid, {cpu})
