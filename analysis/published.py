@@ -10,7 +10,9 @@ import yaml
 
 from analysis.measures import LEFT_ALONE
 
-ABOUT = 0.25  # "about 100 processes": a machine that has 118 of its own is still that cell
+# "About 100", "about 600": given to the nearest hundred. A machine that has 118 processes of its
+# own is still about 100; 60 is not, and 500 is not about 600.
+NEAR, NEAR_SHARE = 50, 0.25
 PUBLISHED_YML = Path(__file__).with_name("published.yml")
 
 
@@ -30,8 +32,8 @@ def claim_at(study: str, level: int) -> dict[str, Any] | None:
     article = article_of(study)
     for claim in article["claims"] if article else []:
         claimed = LEFT_ALONE if claim["processes"] is None else int(claim["processes"])
-        near = claimed == level or (min(claimed, level) > 0 and abs(level / claimed - 1) <= ABOUT)
-        if near:
+        apart = abs(level - claimed)
+        if apart == 0 or (level > 0 < claimed and apart <= min(NEAR, NEAR_SHARE * claimed)):
             found: dict[str, Any] = claim
             return found
     return None
