@@ -156,12 +156,16 @@ def _legend(rows: list[Row]) -> list[Line2D]:
 
 def caption(r: Results, rows: list[Row]) -> str:
     """What is shown; the machine and the date are added by the caller."""
-    text = (
-        "CPU cost of each arm on a log scale. Small points: one block. Filled: headline "
-        "(statistics off; reader and calibrated cost of programs in other tasks). Open: the "
-        "published method (statistics on; reader and program run time). Bars: 95 % t intervals of "
-        "the mean over blocks."
-    )
+    drawn = {row["method"] for row in rows if row["kind"] == "mean"}
+    text = "CPU cost of each arm on a log scale. Small points: one block."
+    if "headline" in drawn:
+        text += (
+            " Filled: headline (statistics off; reader and calibrated cost of programs in other "
+            "tasks)."
+        )
+    if "published" in drawn:
+        text += " Open: the published method (statistics on; reader and program run time)."
+    text += " Bars: 95 % t intervals of the mean over blocks."
     if any(row["kind"] == "article" for row in rows):
         text += " Black ticks: the article's means, from another machine."
     if len(r.levels) > MOST_PANELS:

@@ -13,6 +13,7 @@ from analysis import scaling
 from analysis.measures import MEASURES
 from analysis.results import Results
 from analysis.style import log_limits, log_ticks, looks, new_figure
+from analysis.text import interval
 
 Row = dict[str, Any]
 GRID = 40  # points of a fitted line: it is curved on log axes
@@ -118,8 +119,7 @@ def caption(r: Results, rows: list[Row]) -> str:
     for line in (line for line in r.lines if line.measure == measure):
         slope = line.ns_per_process
         if slope.estimate is not None:
-            text += f" {r.run.title(line.arm)}: {slope.estimate:,.0f} ns per process and scrape"
-            text += "." if slope.low is None else f" [{slope.low:,.0f}, {slope.high:,.0f}]."
+            text += f" {r.run.title(line.arm)}: {interval(slope)} ns per process and scrape."
     left = [r.run.title(a) for a in r.arms if not any(row["arm"] == a for row in rows)]
     return text + (f" Not shown, without a value: {', '.join(left)}." if left else "")
 

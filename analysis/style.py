@@ -129,7 +129,9 @@ def render(figure: Figure) -> dict[str, bytes]:
 
     The canvases are called directly: `savefig` would draw each file twice.
     """
-    figure.draw_without_rendering()  # lays out once; the three files must not differ
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)  # once: the three files must not differ
     figure.set_layout_engine("none")
     files = {kind: io.BytesIO() for kind in ("svg", "pdf", "png")}
     svg: Any = FigureCanvasSVG(figure)  # the print methods are untyped

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ def done(processed: tuple[dict[str, Any], Path]) -> tuple[dict[str, Any], Path]:
 @pytest.fixture
 def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers and texts of the figures, but no drawing: that has its own tests."""
+    kinds = [replace(kind, draw=lambda *_: None) for kind in report.figures.KINDS]
+    monkeypatch.setattr(report.figures, "KINDS", kinds)
     monkeypatch.setattr(report.figures, "render", lambda figure: {})
 
 
