@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: Starting, attaching, stopping, and the fsync of the row.
-OVERHEAD_S = 0.3
+OVERHEAD_S = 0.1
 #: Windows begin and end half-way between two scrapes: half an interval passes before the window.
 EDGE_INTERVALS = 0.5
 #: A change of the process count: ending the old processes, starting the new, verifying them.

@@ -264,16 +264,16 @@ def test_minutes_add_up() -> None:
     slow = arm | {"ready": {"after_s": 2}}
     bcc = arm | {"needs": ["bcc"], "language": "Python"}
     cost = {"kind": "cost", "processes": None, "interval_ms": 1000, "window_s": 6.0, "arm": "a"}
-    assert estimate.trial_seconds(cost, arm) == pytest.approx(0.3 + 0.5 + 6)
-    assert estimate.trial_seconds(cost, slow) == pytest.approx(2 + 0.3 + 0.5 + 6)
-    assert estimate.trial_seconds(cost, bcc) == pytest.approx(4 + 0.3 + 0.5 + 6)
+    assert estimate.trial_seconds(cost, arm) == pytest.approx(0.1 + 0.5 + 6)
+    assert estimate.trial_seconds(cost, slow) == pytest.approx(2 + 0.1 + 0.5 + 6)
+    assert estimate.trial_seconds(cost, bcc) == pytest.approx(4 + 0.1 + 0.5 + 6)
     hot = {"kind": "external", "pace": "hot", "events": 100_000}
-    assert estimate.trial_seconds(hot, arm) == pytest.approx(0.3 + 0.5)
+    assert estimate.trial_seconds(hot, arm) == pytest.approx(0.1 + 0.5)
     paced = {"kind": "external", "pace": "paced", "events": 500}
-    assert estimate.trial_seconds(paced, arm) == pytest.approx(0.3 + 0.3)
+    assert estimate.trial_seconds(paced, arm) == pytest.approx(0.1 + 0.3)
     busy = cost | {"processes": 1000}
     seconds = 60 * estimate.minutes([busy, busy, cost], {"a": arm})
-    assert seconds == pytest.approx(3 * 6.8 + 0.1 + 0.2)
+    assert seconds == pytest.approx(3 * 6.6 + 0.1 + 0.2)
 
 
 @given(minutes=st.floats(4, 60))
