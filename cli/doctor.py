@@ -11,7 +11,7 @@ from typing import Any
 from cli import paths
 from cli.problem import Failed, Problem
 from cli.runner import PROGRAM, sudo_is_free
-from experiment import arms
+from experiment import arms, needs
 
 MARKS = {"ok": "ok     ", "warn": "note   ", "missing": "missing"}
 
@@ -46,8 +46,7 @@ def lines(answer: Mapping[str, Any]) -> list[str]:
         if check["status"] != "ok" and check.get("cure"):
             text.append(f"{'':{width + 11}}cure: {check['cure']}")
     for name, arm in arms.load_all(paths.ROOT).items():
-        unmet = [answer["arms_possible"][need] for need in arm["needs"]]
-        reasons = [need["reason"] for need in unmet if not need["possible"]]
+        reasons = needs.unmet(arm, answer["arms_possible"])
         state = f"unavailable here: {'; '.join(reasons)}" if reasons else "can be measured"
         text.append(f"{arm['study']:<9}  {name:<{width + 9}}  {state}")
     return text

@@ -13,8 +13,6 @@ from typing import Any
 from experiment import needs
 from experiment.probes import Check, bpf, build, cgroups, machine, missing
 
-_MARKS = {"ok": "ok     ", "warn": "limited", "missing": "missing"}
-
 
 def report(paths: Mapping[str, str]) -> dict[str, Any]:
     """Probe everything.
@@ -71,23 +69,3 @@ def _tried(name: str, probe: Callable[[], Check]) -> Check:
     except Exception as error:  # whatever it is, the other checks go on
         words = " ".join(str(error).split()) or type(error).__name__
         return missing(name, f"could not be checked: {words}", "report this with ./study doctor")
-
-
-def render(found: Mapping[str, Any]) -> str:
-    """The report as text: a line per finding and, where something is not ok, one for its cure."""
-    lines: list[str] = []
-    for check in found["checks"]:
-        lines.append(f"{_MARKS[check['status']]}  {check['id']:<15} {check['text']}")
-        if check["status"] != "ok" and check["cure"]:
-            lines.append(f"{'':<25}cure: {check['cure']}")
-    lines.append(f"CPU time is counted by: {found['instrument']}")
-    refused = {
-        need: answer["reason"]
-        for need, answer in found["arms_possible"].items()
-        if not answer["possible"]
-    }
-    for need, reason in refused.items():
-        lines.append(f"arms that need {need} are unavailable: {reason}")
-    if not refused:
-        lines.append("every arm can run")
-    return "\n".join(lines)

@@ -33,9 +33,9 @@ def possible(checks: Iterable[Check]) -> dict[str, dict[str, Any]]:
 
 
 def unmet(arm: Mapping[str, Any], arms_possible: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """One line for each need of the arm that is not met here."""
+    """Why each need of the arm that is not met here is not."""
     return [
-        f"{arm['name']}: {arms_possible[need]['reason']}"
+        arms_possible[need]["reason"]
         for need in arm["needs"]
         if not arms_possible[need]["possible"]
     ]

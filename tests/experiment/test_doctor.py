@@ -216,15 +216,6 @@ def test_a_probe_that_breaks_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> No
     assert check["text"] == "could not be checked: of all things"
 
 
-def test_render_gives_every_finding_and_cure() -> None:
-    report = doctor.report({})
-    text = doctor.render(report)
-    for check in report["checks"]:
-        assert check["text"] in text
-        assert check["cure"] in text
-    assert report["instrument"] in text
-
-
 # The parts
 
 
@@ -348,11 +339,11 @@ def test_too_little_room_for_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "kernel.pid_max is 4096" in check.text
 
 
-def test_unmet_needs_are_named_per_arm() -> None:
+def test_unmet_needs_are_told_with_their_reasons() -> None:
     works = [Check(name, "ok", name) for names in needs.NEEDS.values() for name in names]
     possible = needs.possible(works)
     arm = {"name": "timer", "needs": ["bpf", "kallsyms_data"]}
     assert needs.unmet(arm, possible) == []
     broken = [c for c in works if c.id != "kallsyms_data"]
     broken.append(Check("kallsyms_data", "missing", "no kernel_cpustat", "another kernel"))
-    assert needs.unmet(arm, needs.possible(broken)) == ["timer: no kernel_cpustat"]
+    assert needs.unmet(arm, needs.possible(broken)) == ["no kernel_cpustat"]
