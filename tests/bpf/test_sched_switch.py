@@ -24,6 +24,11 @@ def _stolen_ns() -> int:
     return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
+def _scheduled_ns(pid: int) -> int:
+    with open(f"/proc/{pid}/schedstat") as file:
+        return int(file.read().split()[0])
+
+
 def test_processes_and_idle_fill_the_cpus(start: Start, workload: Workload) -> None:
     """CPUs x elapsed = processes + idle (+ stolen), within 1 %, at rest and under load."""
     stolen = _stolen_ns()
@@ -46,8 +51,6 @@ def test_processes_and_idle_fill_the_cpus(start: Start, workload: Workload) -> N
     )
     assert accounted < 1.01 * elapsed
     assert accounted > 0.99 * elapsed - stolen
-    at_rest = records[0]  # a hypervisor takes nothing from an idle CPU
-    assert at_rest["idle_ns"] > 0
     assert closing["lost"] == 0 and closing["recursion_misses"] == 0
 
 
@@ -60,16 +63,19 @@ def test_busy_loop_older_than_the_collector_is_in_every_scrape(
         os.sched_setaffinity(loop.pid, {cpu})
     time.sleep(0.2)
     collector = start("sched_switch", 50, "--dump")
-    time.sleep(0.6)
+    known = -sum(_scheduled_ns(loop.pid) for loop in loops)
+    time.sleep(0.8)
+    known += sum(_scheduled_ns(loop.pid) for loop in loops)
     collector.finish()
     records = collector.records()
     assert len(records) >= 5
     for record in records:
-        shares = {pid: ns / record["interval_ns"] for pid, _, ns in record["processes"]}
+        shares = {pid: ns for pid, _, ns in record["processes"]}
         for loop in loops:
-            assert shares.get(loop.pid, 0) > 0.02, (loop.pid, record)
-    spent = sum(collector.cpu_ns(loop.pid) for loop in loops)
-    assert spent > 0.3 * len(loops) * sum(record["interval_ns"] for record in records)
+            assert shares.get(loop.pid, 0) > 0, (loop.pid, record)
+    # the last scrape is up to one interval before the test's own second reading
+    reported = sum(collector.cpu_ns(loop.pid) for loop in loops)
+    assert 0.8 * known < reported < 1.2 * known
 
 
 def test_reports_one_record_per_process_not_per_thread(start: Start, workload: Workload) -> None:
