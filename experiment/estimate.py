@@ -12,8 +12,10 @@ EDGE_INTERVALS = 0.5
 #: A change of the process count: ending the old processes, starting the new, verifying them.
 LEVEL_CHANGE_S = 0.1
 PER_PROCESS_S = 1 / 5000
-#: One switch of the external workload with a program attached, and its pause when paced.
-EVENT_S = {"hot": 5e-6, "paced": 6e-4}
+#: Paced external work sleeps so long before each exchange, which is two events. The caches cool as
+#: they do on a machine with a few wake-ups a second on each CPU; back to back they never do.
+PAUSE_S = 0.010
+EVENT_S = {"hot": 5e-6, "paced": PAUSE_S / 2 + 5e-5}
 #: What an interpreter and a compilation add to setting an arm up.
 PYTHON_SETUP_S = 0.6
 BCC_SETUP_S = 4.0

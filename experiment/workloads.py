@@ -20,6 +20,7 @@ from typing import Any
 from experiment import kernel
 from experiment.accounting import machine
 from experiment.collector import Failed, spawn
+from experiment.estimate import EVENT_S, PAUSE_S
 
 _START_DEADLINE_S = 120.0
 _GENERATOR_AND_AGENT = 2
@@ -143,12 +144,12 @@ def _started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 def pipe_switch(build: str, pace: str, events: int) -> tuple[int, int]:
     """Force ``events`` context switches on the last CPU: (billed switches, their CPU time in ns).
 
-    Hot is back to back; paced lets the CPU idle for a millisecond between exchanges, as it does
-    between the switches of an ordinary machine.
+    Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S`` before each exchange, as
+    it does between the switches of an ordinary machine.
     """
     cpu = max(os.sched_getaffinity(0))
     words = [os.path.join(build, "pipe_switch"), "--switches", str(events), "--cpu", str(cpu)]
     if pace == "paced":
-        words += ["--pause-us", "1000"]
-    report = run(words, deadline_s=60 + events / 200)
+        words += ["--pause-us", str(round(1e6 * PAUSE_S))]
+    report = run(words, deadline_s=60 + 2 * events * EVENT_S[pace])
     return int(report["billed_switches"]), int(report["cpu_ns"])

@@ -269,8 +269,8 @@ def test_minutes_add_up() -> None:
     assert estimate.trial_seconds(cost, bcc) == pytest.approx(4 + 0.1 + 0.5 + 6)
     hot = {"kind": "external", "pace": "hot", "events": 100_000}
     assert estimate.trial_seconds(hot, arm) == pytest.approx(0.1 + 0.5)
-    paced = {"kind": "external", "pace": "paced", "events": 500}
-    assert estimate.trial_seconds(paced, arm) == pytest.approx(0.1 + 0.3)
+    paced = {"kind": "external", "pace": "paced", "events": 100}
+    assert estimate.trial_seconds(paced, arm) == pytest.approx(0.1 + 50 * 0.0101)
     busy = cost | {"processes": 1000}
     seconds = 60 * estimate.minutes([busy, busy, cost], {"a": arm})
     assert seconds == pytest.approx(3 * 6.6 + 0.1 + 0.2)
