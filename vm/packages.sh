@@ -19,7 +19,8 @@ packages_absent() {
   done
 }
 
-known_to_apt() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+# no grep -q: it would leave before apt-cache is done, and pipefail count that as a failure
+known_to_apt() { apt-cache policy "$1" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null; }
 
 # The headers BCC compiles against: the running kernel's own, else the distribution's current ones
 headers_package() {
@@ -42,12 +43,15 @@ packages_missing() { # packages_missing TESTS(yes|no)
   [ "$1" = no ] || packages_absent "${FOR_TESTS[@]}"
 }
 
-packages_simulated() { apt-get -s install --no-install-recommends "$@" 2>/dev/null | awk '$1 == "Inst" { print $2 }'; }
+# What would be new, dependencies included; nothing while apt has no lists yet
+packages_simulated() {
+  apt-get -s install --no-install-recommends "$@" 2>/dev/null | awk '$1 == "Inst" { print $2 }' || true
+}
 
 packages_megabytes() {
   # shellcheck disable=SC2086 # a list of package names
   apt-cache show --no-all-versions $1 2>/dev/null |
-    awk '/^Installed-Size:/ { kb += $2 } END { print int(kb / 1024) }' || echo 0
+    awk '/^Installed-Size:/ { kb += $2 } END { print int(kb / 1024) }' || true
 }
 
 as_root() {
@@ -138,6 +142,6 @@ packages_remove() {
     done
   fi
   [ "${#going[@]}" -gt 0 ] || return 0
-  step "removing ${#going[@]} Debian packages that set-up had installed" apt_get remove --yes "${going[@]}" ||
+  step "removing ${#going[@]} Debian packages that set-up had installed" apt_get purge --yes "${going[@]}" ||
     die "apt-get could not remove them: mend what the lines above name, then run this again"
 }

@@ -12,6 +12,7 @@ venv=$root/.venv
 log=$state/setup.log
 lock=$root/requirements.lock
 PYTHON_MB=770            # measured: .venv with every locked package, byte-compiled
+PACKAGES_MB=650          # measured: every Debian package with its dependencies, on a bare Debian 12
 
 # shellcheck source=vm/packages.sh
 . "$root/vm/packages.sh"
@@ -139,6 +140,7 @@ dry_run() {
     # shellcheck disable=SC2086 # a list of package names
     added=$(packages_simulated $missing)
     packages_disk=$(packages_megabytes "${added:-$missing}")
+    [ -n "$added" ] || packages_disk=$PACKAGES_MB # apt has no lists yet: as measured on a bare Debian 12
     minutes=2
     say "Debian packages to install: $missing"
     say "as root: apt-get update"
@@ -166,7 +168,7 @@ remove_all() {
   ours=$(packages_ours | tr '\n' ' ')
   if [ "$dry" = yes ]; then
     say "would remove: $venv, $state, $root/bpf/build and caches"
-    say "as root: apt-get remove ${ours:-(nothing: no package was installed from here)}"
+    say "as root: apt-get purge ${ours:-(nothing: no package was installed from here)}"
     return
   fi
   [ -z "$ours" ] || packages_remove

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
     -s) simulate=yes ;;
     -o) shift ;;
     -*) ;;
-    update | install | remove) action=$1 ;;
+    update | install | remove | purge) action=$1 ;;
     *) names+=("$1") ;;
   esac
   shift
@@ -39,7 +39,7 @@ for name in "${names[@]}"; do
     yes/remove)
       echo "Remv $name [1.0]"
       [ "$name" != libfake ] || [ ! -e "$FAKE/foreign" ] || echo "Remv foreign [1.0]" ;;
-    no/remove)
+    no/purge)
       grep -vx "$name" "$FAKE/installed" >"$FAKE/rest"
       mv "$FAKE/rest" "$FAKE/installed" ;;
   esac
@@ -56,7 +56,7 @@ exit $status
 """
 APT_CACHE = r"""#!/bin/bash
 case $1 in
-  policy) echo "$2:"; echo "  Candidate: 1.0" ;;
+  policy) echo "$2:"; echo "  Candidate: 1.0"; seq 20000 ;;
   show) for name in "${@:3}"; do echo "Package: $name"; echo "Installed-Size: 10240"; done ;;
 esac
 """
