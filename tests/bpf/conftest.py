@@ -77,6 +77,10 @@ def command_of(name: str, interval_ms: int) -> list[str]:
 
 _reported: list[str] = []
 
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="unavailable: needs root (mounts, namespaces, other users)"
+)
+
 
 @functools.cache
 def unmet() -> set[str]:

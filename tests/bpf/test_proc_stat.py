@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.bpf.conftest import ROOT, Start
+from tests.bpf.conftest import ROOT, Start, needs_root
 
 NAMES = [
     b"(a) R 1 (b c) R",
@@ -91,6 +91,7 @@ def test_processes_that_vanish_are_counted_not_reported(start: Start) -> None:
     assert len(born & seen_at_end) < len(born)
 
 
+@needs_root
 def test_pid_reuse_gives_no_negative_and_no_inherited_time(start: Start) -> None:
     """Two processes of the same pid, one after the other, in a namespace where that is quick.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bpf.conftest import BUILD
+from tests.bpf.conftest import BUILD, needs_root
 
 Workload = Callable[..., subprocess.Popen[str]]
 NOBODY = "65534"
@@ -42,7 +41,7 @@ def test_5000_idle_processes_take_less_than_2_gb(build: object) -> None:
     assert used < 2_000_000_000
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="unavailable: changing user needs root")
+@needs_root
 def test_idle_processes_name_the_exhausted_limit(build: object, tmp_path: Path) -> None:
     binary = Path(shutil.copy(BUILD / "idle_processes", "/tmp/probetax-idle-test"))
     try:
