@@ -64,6 +64,7 @@ class Collector:
         self._status = read_end
         self._text = b""
         self._exit: int | None = None
+        self._killed = False
         words = [*group.launch_prefix(), *command]
         try:
             self.pid = spawn(words, log, high_end, dump, group.join)
@@ -113,10 +114,14 @@ class Collector:
         return closing_line(self._text)
 
     def kill(self) -> None:
-        """End it now, with everything it started. Safe to call at any time, also twice."""
-        if self._exit is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+        """End it now, with everything it started. Safe to call at any time, also twice.
+
+        It leads a process group of its own, which lasts as long as any member does.
+        """
+        if not self._killed:
+            self._killed = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
             self._wait_exit(STOP_DEADLINE_S)
         with contextlib.suppress(OSError):
             os.close(self._status)
@@ -167,14 +172,23 @@ class Collector:
 
 
 def closing_line(text: bytes) -> dict[str, Any]:
-    """The JSON object that ends a collector's status text; {} if there is none."""
+    """The JSON object that ends a collector's status text; {} if there is none.
+
+    Counters that are not whole numbers above or equal to 0, and stamps that are not lists of them,
+    are None: unknown.
+    """
     for line in reversed(text.splitlines()):
         if line.startswith(b"{"):
             with contextlib.suppress(ValueError):
                 value = json.loads(line)
-                if isinstance(value, dict):
-                    return value
+                return {name: item for name, item in value.items() if _is_counter(item)}
     return {}
+
+
+def _is_counter(value: object) -> bool:
+    if isinstance(value, list):
+        return all(_is_counter(item) and not isinstance(item, list) for item in value)
+    return type(value) is int and 0 <= value < 2**63
 
 
 def spawn(

@@ -1,8 +1,9 @@
 """Nothing is left behind, however a run ends.
 
 A guard process is forked before anything else. It sleeps on a pipe that only the runner holds
-open; when the runner ends, even by SIGKILL, the pipe closes and the guard removes every group of
-that runner. Should the guard be killed too, the next start repairs.
+open; when the runner ends, even by SIGKILL, the pipe closes and the guard removes what that runner
+left: its groups, and the process group of the collector it had announced last. Should the guard be
+killed too, the next start repairs the groups.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from types import TracebackType
 
 from experiment.accounting import ACCOUNTS
+from experiment.accounting.group import start_ticks
+
+_DONE = b"0\n"
+_PATIENCE_S = 10.0
 
 
 def repair() -> int:
@@ -25,9 +31,10 @@ class Guard:
 
     def __enter__(self) -> Guard:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
+        runner = os.getpid()
         self._pid = os.fork()
         if self._pid == 0:
-            self._watch(read_end)
+            self._watch(read_end, runner)
         os.close(read_end)
         return self
 
@@ -37,36 +44,42 @@ class Guard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._pipe, _DONE)
         os.close(self._pipe)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
-    def _watch(self, read_end: int) -> None:
+    def announce(self, process_group: int) -> None:
+        """Tell the guard which process group is the collector's from now on."""
+        with contextlib.suppress(OSError):
+            os.write(self._pipe, b"%d\n" % process_group)
+
+    def _watch(self, read_end: int, runner: int) -> None:
         """The guard's whole life; never returns."""
         try:
             os.setsid()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_IGN)
             os.close(self._pipe)
-            runner = os.getppid()
             # Hold nothing of the runner's: its output pipe must close when it ends.
             for descriptor in range(3):
                 os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
-            while os.read(read_end, 1):
-                pass
-            # The runner may still be a zombie; its groups are its own all the same.
-            _remove_groups_of(runner)
-            repair()
+            last = b""
+            while words := os.read(read_end, 4096).split():
+                last = words[-1]
+            if last + b"\n" != _DONE:
+                _clean_up_after(runner, int(last or b"0"))
         finally:
             os._exit(0)
 
 
-def _remove_groups_of(runner: int) -> None:
-    from experiment.accounting import group
-
-    for root in (group.cgroup_mount("cgroup2"), group.cgroup_mount("cgroup", "cpuacct")):
-        if root is None:
-            continue
+def _clean_up_after(runner: int, process_group: int) -> None:
+    # The pipe closes a moment before the kernel calls the runner dead.
+    until = time.monotonic() + _PATIENCE_S
+    while start_ticks(runner) != -1 and time.monotonic() < until:
+        time.sleep(0.01)
+    if process_group:
         with contextlib.suppress(OSError):
-            for folder in root.glob(f"{group.PREFIX}{runner}-*"):
-                group.remove_cgroup(folder)
+            os.killpg(process_group, signal.SIGKILL)
+    repair()

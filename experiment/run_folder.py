@@ -8,6 +8,7 @@ written when the machine stopped is moved to ``log/`` and the trial is run again
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -55,21 +56,26 @@ class RunFolder:
         """Make the folder and its manifest. Raises RunError if there is something already."""
         if (self.path / "manifest.json").exists():
             raise RunError(f"{self.path} already holds a run; resume it or choose another folder")
-        if self.path.exists() and any(self.path.iterdir()):
-            raise RunError(
-                f"{self.path} is not empty and holds no manifest.json; choose another folder"
-            )
         try:
-            self.log.mkdir(parents=True)
-            self._write("trials.csv", _csv_line(self._columns, self._columns))
+            # A start that was killed at once leaves no more than the manifest it was writing.
+            if self.path.exists() and {p.name for p in self.path.iterdir()} - {"manifest.json.new"}:
+                raise RunError(
+                    f"{self.path} is not empty and holds no manifest.json; choose another folder"
+                )
+            self.path.mkdir(parents=True, exist_ok=True)
             self._write_manifest(manifest)
+            self.log.mkdir()
+            self._write("trials.csv", _csv_line(self._columns, self._columns))
         except OSError as error:
             raise RunError(
-                f"{self.path} cannot be written ({error.strerror}); choose another with --out"
+                f"{self.path} cannot be written ({error.strerror}); choose another with --output"
             ) from error
 
-    def resume(self, plan: dict[str, Any]) -> None:
-        """Take up an unfinished run. Raises RunError if it is not this plan's."""
+    def resume(self, plan: dict[str, Any], fingerprint: dict[str, Any], instrument: str) -> None:
+        """Take up an unfinished run.
+
+        Raises RunError if it is not this plan's, this machine's or this instrument's.
+        """
         try:
             manifest = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -82,6 +88,13 @@ class RunFolder:
             raise RunError(
                 f"{self.path} was started with another plan; resume it with its own manifest"
             )
+        _same_machine(self.path, manifest.get("fingerprint") or {}, fingerprint)
+        used = manifest.get("instrument", instrument)
+        if used != instrument:
+            raise RunError(
+                f"{self.path} was measured with {used}, now {instrument} would be used; go on with "
+                "the same rights as before, or start a new run"
+            )
         self.log.mkdir(exist_ok=True)
         self.done = self._whole_rows()
         self._keep_whole_scrapes()
@@ -89,7 +102,8 @@ class RunFolder:
     def append(self, row: dict[str, Any], scrapes: list[dict[str, Any]]) -> None:
         """Store a finished trial; on return it is on the disk.
 
-        Raises KeyError for a column that the schema does not know: nothing is dropped in silence.
+        Raises RunError if the disk is full, and then leaves no part of the row. Raises KeyError for
+        a column that the schema does not know: nothing is dropped in silence.
         """
         if unknown := set(row) - set(self._columns):
             raise KeyError(f"columns missing in data/schema.json: {sorted(unknown)}")
@@ -136,11 +150,15 @@ class RunFolder:
         path = self.path / "scrapes.csv.gz"
         if not path.exists():
             return
-        lines = _gunzip_whole(path.read_bytes()).decode().splitlines(keepends=True)
+        text, lost = _gunzip_whole(path.read_bytes())
+        if lost:
+            with open(self.log / "undecodable-scrapes.bin", "ab") as aside:
+                aside.write(lost)
+        lines = text.decode().splitlines(keepends=True)
         kept = [line for line in lines[1:] if int(line.split(",", 1)[0]) in self.done]
         temporary = path.with_suffix(".new")
-        text = "".join([_csv_line(self._scrape_columns, self._scrape_columns), *kept])
-        temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
+        whole = "".join([_csv_line(self._scrape_columns, self._scrape_columns), *kept])
+        temporary.write_bytes(gzip.compress(whole.encode(), mtime=0))
         temporary.replace(path)
 
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
@@ -156,11 +174,28 @@ class RunFolder:
 
     def _append(self, name: str, data: bytes) -> None:
         descriptor = os.open(self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        before = os.fstat(descriptor).st_size
         try:
-            os.write(descriptor, data)
+            if os.write(descriptor, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
+        except OSError as error:
+            os.ftruncate(descriptor, before)
+            raise RunError(
+                f"{self.path / name}: {error.strerror}; make room and resume, nothing is lost"
+            ) from error
         finally:
             os.close(descriptor)
+
+
+def _same_machine(path: Path, started: dict[str, Any], here: dict[str, Any]) -> None:
+    """Two machines in one run would be two populations in one interval."""
+    for name in ("architecture", "cpu_model", "cpus_online", "release"):
+        if name in started and name in here and started[name] != here[name]:
+            raise RunError(
+                f"{path} was started on another machine ({name} {started[name]}, here "
+                f"{here[name]}); start a new run"
+            )
 
 
 def _csv_line(names: list[str], row: dict[str, Any] | list[str]) -> str:
@@ -173,8 +208,8 @@ def _csv_line(names: list[str], row: dict[str, Any] | list[str]) -> str:
     return out.getvalue()
 
 
-def _gunzip_whole(data: bytes) -> bytes:
-    """The whole lines of all complete gzip members; a torn last member is left out."""
+def _gunzip_whole(data: bytes) -> tuple[bytes, bytes]:
+    """(text of the complete gzip members, the bytes from the first torn or damaged one on)."""
     text = b""
     while data:
         member = zlib.decompressobj(wbits=31)
@@ -186,4 +221,4 @@ def _gunzip_whole(data: bytes) -> bytes:
             break
         text += part
         data = member.unused_data
-    return text
+    return text, data

@@ -48,19 +48,17 @@ def execute(plan: dict[str, Any], out: Path, resume: bool = False) -> str:
     Raises RunError for an unusable folder or plan.
     """
     folder = RunFolder(out)
-    if resume:
-        folder.resume(plan)
     guard.repair()
     previous = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:
-        with guard.Guard():
-            return _execute(plan, folder, resume)
+        with guard.Guard() as guardian:
+            return _execute(plan, folder, resume, guardian)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-        _hand_over(folder)
 
 
+_OTHER_PLACES = dict.fromkeys(("root", "python", "system_python", "interval_ms"), "")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -71,20 +69,24 @@ def _interrupt(number: int, frame: object) -> None:
     raise Interrupted(signal.Signals(number).name)
 
 
-def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool) -> str:
+def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: guard.Guard) -> str:
     with contextlib.suppress(OSError):
         kernel.die_with_parent(signal.SIGTERM)
     warnings = mounts.prepare()
-    report = doctor.report(plan["paths"])
-    account = ACCOUNTS[report["instrument"]]()
-    if not resume:
-        folder.create(_manifest(plan, folder.path.name, account.name))
+    _need_programs(plan)
+    instrument = doctor.report(plan["paths"])["instrument"]
+    account = ACCOUNTS[instrument]()
+    if resume:
+        folder.resume(plan, fingerprint.collect(), instrument)
+    else:
+        folder.create(_manifest(plan, folder.path.name, instrument))
     setting = trial.Setting(
         plan["arms"],
         plan["paths"],
         account,
         folder.log,
         workloads.IdleProcesses(plan["paths"]["build"], folder.log / "workload.stderr"),
+        guardian.announce,
     )
     status = "interrupted"
     try:
@@ -99,9 +101,25 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool) -> str:
         for log in folder.log.glob("*.stderr"):
             if log.stat().st_size == 0:
                 log.unlink()
+        _hand_over(folder)
     with contextlib.suppress(BrokenPipeError):
         _tell(event="end", status=status)
     return status
+
+
+def _need_programs(plan: dict[str, Any]) -> None:
+    """Raise RunError before anything is measured if a program of the project was not built."""
+    build = Path(plan["paths"]["build"])
+    words = {arm["command"][0] for arm in plan["arms"].values()}
+    wanted = {word.format(build=build, **_OTHER_PLACES) for word in words if "{build}" in word}
+    kinds = {planned["kind"] for planned in plan["trials"]}
+    wanted |= {str(build / "spin")} if "fidelity" in kinds else set()
+    wanted |= {str(build / "pipe_switch")} if "external" in kinds else set()
+    if any(planned["processes"] is not None for planned in plan["trials"]):
+        wanted.add(str(build / "idle_processes"))
+    absent = sorted(Path(word).name for word in wanted if not os.access(word, os.X_OK))
+    if absent:
+        raise RunError(f"not built: {', '.join(absent)}; run make -C bpf, or ./study doctor")
 
 
 def _run_trials(plan: dict[str, Any], folder: RunFolder, setting: trial.Setting) -> None:
@@ -159,5 +177,5 @@ def _tell(**event: Any) -> None:
 
 def _hand_over(folder: RunFolder) -> None:
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
-    if os.geteuid() == 0 and user and group and folder.path.is_dir():
+    if os.geteuid() == 0 and user and group:
         folder.hand_over(int(user), int(group))

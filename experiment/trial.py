@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ class Setting:
     account: Account
     log_folder: Path
     idle: workloads.IdleProcesses
+    announce: Callable[[int], None] = lambda process_group: None
     drivers: list[int] = field(default_factory=harness.drivers)
 
 
@@ -53,16 +54,29 @@ def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
     measure = {"cost": _cost, "external": _external, "fidelity": _fidelity}[trial["kind"]]
     try:
         setting.idle.ensure(trial["processes"])
-        with bpf_stats.statistics(trial["statistics"] == "on"):
+        with _statistics(trial["statistics"] == "on"):
             measure(trial, setting, row, scrapes)
         row["status"] = "ok"
     except Unavailable as problem:
         row.update(status="unavailable", reason=str(problem))
     except Invalid as problem:
         row.update(status="invalid", reason=str(problem))
-    except (Failed, OSError, ValueError) as problem:
-        row.update(status="failed", reason=" ".join(str(problem).split()))
+    except Exception as problem:  # a user's arm can break in any way; the other arms go on
+        words = " ".join(str(problem).split())
+        named = words if isinstance(problem, Failed | OSError | ValueError) else repr(problem)
+        row.update(status="failed", reason=named or type(problem).__name__)
     return row, scrapes
+
+
+@contextlib.contextmanager
+def _statistics(wanted: bool) -> Iterator[None]:
+    """Kernel statistics on inside the block. Raises Unavailable where the kernel refuses."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(bpf_stats.statistics(wanted))
+        except OSError as problem:
+            raise Unavailable(f"BPF statistics cannot be switched on: {problem.strerror}") from None
+        yield
 
 
 def skipped(trial: dict[str, Any], setting: Setting, reason: str) -> Row:
@@ -94,6 +108,7 @@ def _running(
         began = time.monotonic_ns()
         log = setting.log_folder / f"{label}.stderr"
         collector = Collector(words, arm["ready"], group, log, dump)
+        setting.announce(collector.pid)
         collector.wait_ready()
         yield collector, group, time.monotonic_ns() - began
     finally:
@@ -108,10 +123,12 @@ def _cost(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row])
     before = bpf_stats.loaded()
     with _running(trial, setting, interval_ms) as (collector, group, setup_ns):
         ready = time.monotonic()
+        row.update(interval_ms=interval_ms, setup_ns=setup_ns)
+        time.sleep(max(0.0, ready + interval_ms / 2000 - time.monotonic()))
+        # Only now: what a loader used once and unloaded takes a moment to be gone.
         programs = bpf_stats.Programs(before, group.pids())
         try:
-            row.update(interval_ms=interval_ms, setup_ns=setup_ns, bpf_programs=programs.count)
-            time.sleep(max(0.0, ready + interval_ms / 2000 - time.monotonic()))
+            row["bpf_programs"] = programs.count
             began = _measure(window_ns, setting, group, programs, trial["statistics"] == "on", row)
         finally:
             programs.close()
@@ -124,13 +141,15 @@ def _cost(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row])
         )
         collector.check_alive()
         closing = collector.stop()
-        life_ns = round((time.monotonic() - ready) * 1e9)
     row.update({name: closing.get(name) for name in _COUNTERS})
     if row["kernel_ns"] is not None:
-        row["kernel_life_ns"] = life_ns
+        row["kernel_life_ns"] = closing.get("scrapes", 0) * interval_ms * 1_000_000
     scrapes += _scrapes(trial, closing, began, row["window_ns"])
     row["scrapes"] = sum(s["in_window"] for s in scrapes) if closing else None
     _judge(row, window_ns, interval_ms)
+    longest = max((s["cpu_ns"] or 0 for s in scrapes if s["in_window"]), default=0)
+    if longest > interval_ms * 500_000:
+        raise Invalid(f"a scrape took {longest / 1e6:.0f} ms, more than half an interval")
 
 
 def _measure(
@@ -149,25 +168,27 @@ def _measure(
     row["processes"] = machine.processes()
     machine_before = machine.read()
     bpf_before = programs.read()
+    harness_before = harness.at_start(setting.drivers)
     agent_before = group.cpu_ns()
     began = time.monotonic_ns()
-    harness_before = harness.at_start(setting.drivers)
     time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
-    harness_after = harness.at_end(setting.drivers)
     ended = time.monotonic_ns()
     agent_after = group.cpu_ns()
+    harness_after = harness.at_end(setting.drivers)
     bpf_after = programs.read()
-    seen = machine.read().since(machine_before)
+    seen = machine.read().since(machine_before, ended - began)
     harness_ns, wakeups = harness_after.since(harness_before)
     row.update(
         window_ns=ended - began,
         agent_ns=agent_after - agent_before,
         harness_ns=harness_ns,
         harness_wakeups=wakeups,
-        **vars(seen),
+        **seen,
     )
+    bpf = bpf_after.since(bpf_before)
+    if not with_statistics and bpf.run_count:
+        raise Invalid("somebody else has BPF statistics on: they slow down every program")
     if with_statistics and programs.count is not None:
-        bpf = bpf_after.since(bpf_before)
         if bpf.run_count and not bpf.run_ns:
             raise Invalid("programs ran but the kernel's statistics stayed off")
         row.update(
@@ -204,6 +225,7 @@ def _judge(row: Row, window_ns: int, interval_ms: int) -> None:
     planned = round(window_ns / 1e6 / interval_ms)
     target = row["processes_target"]
     if row["agent_ns"] < 0:
+        row["agent_ns"] = None
         raise Invalid("the account of the agent's CPU went backwards")
     if row["scrapes"] is not None and row["scrapes"] != planned:
         raise Invalid(f"{row['scrapes']} scrapes in the window, {planned} planned")

@@ -9,7 +9,7 @@ EMBED_BPF_OBJECT("bpf_timer");
 static struct bpf_object *object;
 
 static struct gauge_facts facts;
-static uint64_t kernel_ns;
+static uint64_t kernel_ns, baseline_ns;
 static int map_fd;
 
 static uint64_t scrape(void)
@@ -17,6 +17,8 @@ static uint64_t scrape(void)
 	uint64_t at_ns = monotonic_ns();
 
 	kernel_ns = snapshot_read(map_fd, &facts);
+	if (!baseline_ns) /* what starting the timer took is not part of any interval */
+		baseline_ns = kernel_ns;
 	return at_ns;
 }
 
@@ -45,7 +47,7 @@ static void count(struct collector_counts *counts)
 {
 	counts->records = 1;
 	counts->clamped = facts.clamped;
-	counts->kernel_ns = kernel_ns;
+	counts->kernel_ns = kernel_ns - baseline_ns;
 }
 
 static void close_timer(void)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from experiment.accounting.group import (
     Account,
     CgroupGroup,
-    cgroup_mount,
     owner_tag,
     repair_cgroups,
 )
+from experiment.probes.cgroups import hierarchies
 
 
 class _Group(CgroupGroup):
@@ -22,15 +24,15 @@ class Cgroup1(Account):
     name = "cgroup1"
 
     def __init__(self) -> None:
-        root = cgroup_mount("cgroup", "cpuacct")
+        root = hierarchies().cpuacct
         if root is None:
             raise OSError("no cgroup v1 hierarchy with the cpuacct controller is mounted")
-        self._root = root
+        self._root = Path(root)
 
     def group(self, label: str) -> _Group:
         return _Group(self._root / (owner_tag() + label))
 
     @classmethod
     def repair(cls) -> int:
-        root = cgroup_mount("cgroup", "cpuacct")
-        return repair_cgroups(root) if root else 0
+        root = hierarchies().cpuacct
+        return repair_cgroups(Path(root)) if root else 0

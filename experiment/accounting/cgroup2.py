@@ -8,13 +8,15 @@ steal accounting, stolen time: both are recorded beside it in each row.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from experiment.accounting.group import (
     Account,
     CgroupGroup,
-    cgroup_mount,
     owner_tag,
     repair_cgroups,
 )
+from experiment.probes.cgroups import hierarchies
 
 
 class _Group(CgroupGroup):
@@ -33,15 +35,15 @@ class Cgroup2(Account):
     name = "cgroup2"
 
     def __init__(self) -> None:
-        root = cgroup_mount("cgroup2")
+        root = hierarchies().v2
         if root is None:
             raise OSError("no cgroup v2 hierarchy is mounted")
-        self._root = root
+        self._root = Path(root)
 
     def group(self, label: str) -> _Group:
         return _Group(self._root / (owner_tag() + label))
 
     @classmethod
     def repair(cls) -> int:
-        root = cgroup_mount("cgroup2")
-        return repair_cgroups(root) if root else 0
+        root = hierarchies().v2
+        return repair_cgroups(Path(root)) if root else 0

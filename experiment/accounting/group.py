@@ -61,12 +61,13 @@ def owner_tag() -> str:
 
 
 def start_ticks(pid: int) -> int:
-    """Field 22 of ``/proc/<pid>/stat``; -1 if there is no such process."""
+    """Field 22 of ``/proc/<pid>/stat``; -1 if there is no such process or it is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return -1
-    return int(stat.rpartition(b")")[2].split()[19])
+    fields = stat.rpartition(b")")[2].split()
+    return -1 if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
 def orphaned(name: str) -> bool:
@@ -134,21 +135,3 @@ def repair_cgroups(root: Path) -> int:
     except OSError:
         return 0
     return sum(remove_cgroup(folder) for folder in names)
-
-
-def cgroup_mount(kind: str, controller: str | None = None) -> Path | None:
-    """Where a cgroup hierarchy can be reached from here, by mountinfo; None if it cannot.
-
-    ``kind`` is the file system (``cgroup2`` or ``cgroup``), ``controller`` the v1 controller.
-    See proc_pid_mountinfo(5): fields after the separator are type, source, super options.
-    """
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
-            left, _, right = line.partition(" - ")
-            target = left.split(" ")[4].encode().decode("unicode_escape")
-            words = right.split()
-            if words[0] != kind:
-                continue
-            if controller is None or controller in words[2].split(","):
-                return Path(target)
-    return None

@@ -1,7 +1,7 @@
 """What the harness itself costs inside a window: the runner and what drives it.
 
-Above the runner may stand sudo, a notebook's kernel, papermill and the launcher; all of them are
-counted, so that a parent that polls shows up in the row. The shell or editor above them is part
+Above and beside the runner may stand sudo, a notebook's kernel, papermill and the launcher; all of
+them are counted, so that one that polls shows up in the row. The shell or editor above them is part
 of the machine, as any other process is.
 """
 
@@ -13,13 +13,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiment.accounting.schedstat import thread_times
+from experiment.accounting.schedstat import descendants, thread_times
 
 _OURS = (b"experiment", b"sudo", b"ipykernel", b"papermill", b"jupyter", b"study", b"cli")
 
 
 def drivers() -> list[int]:
-    """The parents of this process that belong to the harness, nearest first."""
+    """The processes of the harness other than this one and what it starts.
+
+    These are the parents that belong to the harness and all that the topmost of them has started.
+    """
     chain: list[int] = []
     pid = os.getppid()
     while pid > 1:
@@ -32,7 +35,9 @@ def drivers() -> list[int]:
             break
         chain.append(pid)
         pid = int(stat.rpartition(b")")[2].split()[1])
-    return chain
+    family = descendants(chain[-1]) if chain else []
+    own = set(descendants(os.getpid()))
+    return chain + [pid for pid in family if pid not in own and pid not in chain]
 
 
 @dataclass(frozen=True)

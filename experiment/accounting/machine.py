@@ -23,10 +23,19 @@ class Machine:
     steal_ns: int
     irq_ns: int
 
-    def since(self, earlier: Machine) -> Machine:
-        """The difference; idle and iowait may fall on some kernels and are clamped at 0."""
-        names = [field.name for field in fields(self)]
-        return Machine(*(max(0, getattr(self, n) - getattr(earlier, n)) for n in names))
+    def since(self, earlier: Machine, elapsed_ns: int) -> dict[str, int | None]:
+        """The differences, by field. None for what cannot be true.
+
+        iowait may fall on some kernels and idle counters have been seen to jump by centuries: one
+        that fell or grew by more than twice CPUs x elapsed time (and two ticks) is unknown.
+        """
+        changes: dict[str, int | None] = {}
+        most = (os.cpu_count() or 1) * 2 * (elapsed_ns + 2 * _NS_PER_TICK)
+        for field in fields(self):
+            change = getattr(self, field.name) - getattr(earlier, field.name)
+            sane = change >= 0 and (change <= most or not field.name.endswith("_ns"))
+            changes[field.name] = change if sane else None
+        return changes
 
 
 def parse(text: str) -> Machine:

@@ -96,6 +96,19 @@ def test_records_go_to_the_dump_file_and_descriptors_do_not_leak(start, tmp_path
     assert (tmp_path / "records").read_text().count("\n") >= 3
 
 
+def test_what_it_started_is_killed_with_it_also_after_it_has_ended(start, tmp_path):
+    made = start(command=["sh", "-c", "sleep 601 & sleep 0.1"], ready={"after_s": 0.05})
+    time.sleep(0.3)
+    made.kill()
+    time.sleep(0.1)
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            stat = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        assert int(stat[2]) != made.pid or stat[0] == b"Z"
+
+
 def test_an_empty_log_is_not_kept(start, tmp_path):
     made = start("--interval-ms", "30")
     made.wait_ready()
@@ -112,6 +125,8 @@ def test_an_empty_log_is_not_kept(start, tmp_path):
         (b'ready\n{"scrapes": 2}\n', {"scrapes": 2}),
         (b'ready\n{"scrapes": 2}\n{"scrapes": 3', {"scrapes": 2}),
         (b"ready\n[1]\n", {}),
+        (b'{"kernel_ns": 1.5, "lost": -1, "scrapes": true, "late": 0}', {"late": 0}),
+        (b'{"scrape_at_ns": null, "scrape_cpu_ns": [1, "x"], "lost": null}', {}),
     ],
 )
 def test_the_closing_line_is_the_last_whole_object(text, expected):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def folder(tmp_path):
 
 def reopened(folder):
     again = RunFolder(folder.path)
-    again.resume(PLAN)
+    again.resume(PLAN, {}, "cgroup2")
     return again
 
 
@@ -140,6 +141,51 @@ def test_resuming_a_damaged_run_gives_one_line_and_changes_nothing(folder, damag
         reopened(folder)
     assert "\n" not in str(caught.value)
     assert {p.name: p.read_bytes() for p in folder.path.iterdir() if p.is_file()} == before
+
+
+def test_a_run_is_not_gone_on_with_on_another_machine(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.create(manifest() | {"fingerprint": {"release": "6.1.0", "cpu_model": "A"}})
+    RunFolder(folder.path).resume(PLAN, {"release": "6.1.0", "cpu_model": "A"}, "cgroup2")
+    with pytest.raises(RunError, match="another machine .release 6.1.0, here 6.8.0"):
+        RunFolder(folder.path).resume(PLAN, {"release": "6.8.0", "cpu_model": "A"}, "cgroup2")
+
+
+def test_a_run_is_not_gone_on_with_by_another_instrument(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.create(manifest() | {"instrument": "cgroup2"})
+    with pytest.raises(RunError, match="measured with cgroup2, now schedstat"):
+        RunFolder(folder.path).resume(PLAN, {}, "schedstat")
+
+
+def test_a_start_that_was_killed_before_its_manifest_can_be_started_again(tmp_path):
+    (tmp_path / "manifest.json.new").write_text("{")
+    RunFolder(tmp_path).create(manifest())
+    assert reopened(RunFolder(tmp_path)).done == set()
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_row(folder, monkeypatch):
+    folder.append(row(0), [scrape(0)])
+    before = (folder.path / "trials.csv").read_bytes()
+    real = os.write
+    monkeypatch.setattr("os.write", lambda fd, data: real(fd, data[: len(data) // 2]))
+    with pytest.raises(RunError, match="No space left on device; make room and resume"):
+        folder.append(row(1), [])
+    monkeypatch.undo()
+    assert (folder.path / "trials.csv").read_bytes() == before
+    assert reopened(folder).done == {0}
+
+
+def test_samples_after_a_damaged_byte_are_set_aside_and_not_thrown_away(folder):
+    for trial in range(3):
+        folder.append(row(trial), [scrape(trial)])
+    path = folder.path / "scrapes.csv.gz"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(bytes(data))
+    reopened(folder)
+    aside = (folder.path / "log" / "undecodable-scrapes.bin").read_bytes()
+    assert aside and bytes(data).endswith(aside)
 
 
 @given(st.text(max_size=80))

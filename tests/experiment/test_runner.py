@@ -12,12 +12,25 @@ from pathlib import Path
 
 import pytest
 
+from experiment import doctor
 from experiment.accounting import group
-from experiment.kernel import program_ids
+from experiment.kernel import enable_bpf_stats, program_ids
+from experiment.plan import build
+from experiment.probes.cgroups import hierarchies
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = str(Path(__file__).with_name("fake_collector.py"))
 PYTHON = "/usr/bin/python3"
+
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def reachable_by_nobody(folder):
+    """pytest's folders are private; let others pass through them."""
+    for parent in (folder, *folder.parents):
+        if parent != Path("/") and not os.stat(parent).st_mode & 0o001:
+            os.chmod(parent, os.stat(parent).st_mode | 0o011)
 
 
 def arm(*words):
@@ -100,9 +113,10 @@ def rows(out):
 def traces():
     """What a run could leave behind: groups, programs, processes, mounts, the statistics switch."""
     left = set()
-    for root in (group.cgroup_mount("cgroup2"), group.cgroup_mount("cgroup", "cpuacct")):
+    found = hierarchies()
+    for root in (found.v2, found.cpuacct):
         if root:
-            left |= {str(p) for p in root.glob(group.PREFIX + "*")}
+            left |= {str(p) for p in Path(root).glob(group.PREFIX + "*")}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -125,9 +139,9 @@ def clean():
     before = traces()
     yield
     until = time.monotonic() + 8
-    while traces() != before and time.monotonic() < until:
+    while traces() - before and time.monotonic() < until:
         time.sleep(0.1)
-    assert traces() == before
+    assert not traces() - before
 
 
 def test_a_plan_becomes_rows_under_an_isolated_interpreter(tmp_path, clean):
@@ -195,6 +209,116 @@ def test_an_interrupted_run_resumes_and_leaves_nothing_behind(tmp_path, clean, n
     assert not list((out / "log").glob("*.stderr"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_real_collectors_statistics_and_load_are_gone_after_any_end(tmp_path, clean, number):
+    reasons = [a["reason"] for a in doctor.report({})["arms_possible"].values() if a["reason"]]
+    if not doctor.report({})["arms_possible"]["btf"]["possible"]:
+        pytest.skip(f"unavailable: {reasons}")
+    present = sum(name.isdigit() for name in os.listdir("/proc"))
+    made = build("processes", "smoke", root=ROOT, python=sys.executable, system_python=PYTHON,
+                 present=present, arms=["null_agent", "sched_switch", "sched_switch_published"],
+                 process_counts=[present + 60])  # fmt: skip
+    for planned in made["trials"]:
+        planned["statistics"] = "on"
+    plan, out = tmp_path / "plan.json", tmp_path / "run"
+    plan.write_text(json.dumps(made))
+    with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if json.loads(line).get("done") == 2:
+                break
+        time.sleep(0.25)
+        loaded = traces()
+        process.send_signal(number)
+        process.stdout.read()
+        process.wait(timeout=20)
+    assert any("idle_processes" in str(trace) for trace in loaded), "nothing was running to clean"
+    assert any(group.PREFIX in str(trace) for trace in loaded)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_an_agent_started_ends_with_the_run_without_cgroups_too(tmp_path, number):
+    """Two children of a shell that has ended: neither a parent nor a cgroup leads to them."""
+    mark = f"60{os.getpid()}"
+    plan = make_plan(tmp_path, names=("idle",), blocks=1, window_s=3.0)
+    values = json.loads(plan.read_text())
+    values["arms"]["idle"]["command"] = ["sh", "-c", f"sleep {mark} & sleep {mark} & sleep 1"]
+    values["arms"]["idle"]["ready"] = {"after_s": 0.3}
+    values["paths"]["python"] = PYTHON
+    plan.write_text(json.dumps(values))
+    reachable_by_nobody(tmp_path)
+    prefix = NOBODY if os.geteuid() == 0 else []
+    (tmp_path / "home").mkdir()
+    if prefix:
+        os.chown(tmp_path / "home", 65534, 65534)
+    words = [*prefix, *command(plan, tmp_path / "home" / "run")]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        time.sleep(2.2)
+        assert sleeping(mark), "the agent never ran"
+        process.send_signal(number)
+        process.wait(timeout=20)
+    until = time.monotonic() + 8
+    while sleeping(mark) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not sleeping(mark)
+
+
+def sleeping(mark):
+    """Processes with this argument that are not dead."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if mark.encode() in Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0"):
+                found.append(entry)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_program_that_was_not_built_is_told_before_anything_is_measured(tmp_path):
+    plan = make_plan(tmp_path)
+    values = json.loads(plan.read_text())
+    values["paths"]["build"] = str(tmp_path)
+    values["arms"]["idle"]["command"][0] = "{build}/proc_stat"
+    plan.write_text(json.dumps(values))
+    done = run(plan, tmp_path / "run")
+    assert done.returncode == 2
+    assert "not built: proc_stat" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "closing", ['{"scrape_at_ns": null}', '{"kernel_ns": 1.5, "lost": "many"}', "[]", "\\\\xff"]
+)
+def test_an_agent_with_a_senseless_closing_line_does_not_end_the_run(tmp_path, clean, closing):
+    plan = make_plan(tmp_path, names=("idle", "busy"), blocks=1)
+    values = json.loads(plan.read_text())
+    script = (
+        f"echo ready >&3; end() {{ printf '%b' '{closing}\\n' >&3; exit 0; }}; "
+        "trap end TERM; sleep 600 & wait"
+    )
+    values["arms"]["idle"]["command"] = ["bash", "-c", script.replace("{", "{{").replace("}", "}}")]
+    plan.write_text(json.dumps(values))
+    done = run(plan, tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert [r["trial"] for r in rows(tmp_path / "run")] == ["0", "1"]
+    assert rows(tmp_path / "run")[1]["status"] == "ok"
+
+
+def test_statistics_that_somebody_else_has_on_make_a_row_without_them_invalid(tmp_path, clean):
+    if not doctor.report({})["arms_possible"]["btf"]["possible"]:
+        pytest.skip("unavailable: no BPF here")
+    plan = make_plan(tmp_path, names=("idle",), blocks=1)
+    values = json.loads(plan.read_text())
+    values["arms"]["idle"]["command"] = ["{build}/sched_switch", "--interval-ms", "{interval_ms}"]
+    plan.write_text(json.dumps(values))
+    descriptor = enable_bpf_stats()
+    run(plan, tmp_path / "run")
+    os.close(descriptor)
+    row = rows(tmp_path / "run")[0]
+    assert (row["status"], row["agent_ns"] != "") == ("invalid", True)
+    assert "somebody else has BPF statistics on" in row["reason"]
+
+
 def test_a_reader_that_goes_away_ends_the_run(tmp_path, clean):
     plan, out = make_plan(tmp_path, blocks=20), tmp_path / "run"
     process = subprocess.Popen(command(plan, out), stdout=subprocess.PIPE)
@@ -238,20 +362,18 @@ def test_without_root_polling_still_runs_and_loading_bpf_is_unavailable(tmp_path
         pytest.skip("the whole suite already runs without root")
     home = tmp_path / "home"
     home.mkdir()
-    os.chmod(tmp_path, 0o755)
     os.chown(home, 65534, 65534)
-    for parent in tmp_path.parents:
-        if parent != Path("/") and not os.stat(parent).st_mode & 0o001:
-            os.chmod(parent, os.stat(parent).st_mode | 0o011)
-    plan = make_plan(tmp_path, names=("idle", "busy"), blocks=1)
+    reachable_by_nobody(tmp_path)
+    plan = make_plan(tmp_path, names=("idle", "busy", "idle"), blocks=1)
     values = json.loads(plan.read_text())
     values["paths"]["python"] = PYTHON
+    values["trials"][2]["statistics"] = "on"
     plan.write_text(json.dumps(values))
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    done = run(plan, home / "run", prefix=nobody)
+    done = run(plan, home / "run", prefix=NOBODY)
     assert done.returncode == 0, done.stderr
     found = rows(home / "run")
-    assert [r["status"] for r in found] == ["ok", "ok"], found
+    assert [r["status"] for r in found] == ["ok", "ok", "unavailable"], found
+    assert "statistics cannot be switched on" in found[2]["reason"]
     assert {r["instrument"] for r in found} <= {"schedstat", "systemd"}
     assert int(found[1]["agent_ns"]) > int(found[0]["agent_ns"])
 

@@ -10,6 +10,7 @@ import pytest
 
 from experiment.accounting import ACCOUNTS, group
 from experiment.collector import spawn
+from experiment.probes.cgroups import hierarchies
 
 BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"
 WORK = {
@@ -120,7 +121,7 @@ def test_destroying_a_group_kills_everything_in_it_and_removes_it(made, tmp_path
 def test_a_group_of_a_dead_run_is_repaired_and_one_of_a_living_run_is_not(tmp_path):
     if "cgroup2" not in usable():
         pytest.skip("unavailable: needs a writable cgroup v2 hierarchy")
-    root = group.cgroup_mount("cgroup2")
+    root = Path(hierarchies().v2)
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], text=True,
                            capture_output=True, check=True)  # fmt: skip
     orphan = root / f"{group.PREFIX}{ended.stdout.strip()}-1-left"
@@ -134,35 +135,6 @@ def test_a_group_of_a_dead_run_is_repaired_and_one_of_a_living_run_is_not(tmp_pa
     finally:
         foreign.rmdir()
         living.destroy()
-
-
-MOUNTS = """\
-25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
-31 25 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct
-33 25 0:29 / /sys/fs/with\\040space rw shared:4 - cgroup2 cgroup2 rw,nsdelegate
-"""
-
-
-@pytest.mark.parametrize(
-    ("kind", "controller", "target"),
-    [
-        ("cgroup2", None, Path("/sys/fs/with space")),
-        ("cgroup", "cpuacct", Path("/sys/fs/cgroup/cpu,cpuacct")),
-        ("cgroup", "memory", None),
-    ],
-)
-def test_hierarchies_are_found_by_mountinfo_however_they_are_mounted(
-    kind, controller, target, monkeypatch, tmp_path
-):
-    (tmp_path / "mountinfo").write_text(MOUNTS)
-    real = open
-    monkeypatch.setattr(
-        "builtins.open",
-        lambda path, *a, **k: real(
-            tmp_path / "mountinfo" if path == "/proc/self/mountinfo" else path, *a, **k
-        ),
-    )
-    assert group.cgroup_mount(kind, controller) == target
 
 
 SYSTEMCTL = """#!/bin/sh

@@ -31,10 +31,18 @@ def test_guest_time_is_inside_user_time_and_not_added_again():
     assert (seen.switches, seen.forks) == (987654321, 4242)
 
 
-def test_iowait_that_falls_gives_no_negative_idle_time():
+def test_idle_time_that_falls_or_jumps_by_centuries_is_unknown_and_never_a_number():
     before = machine.parse(STAT.format(idle=1000, iowait=500))
-    after = machine.parse(STAT.format(idle=1000, iowait=480))
-    assert after.since(before).idle_ns == 0
+    for idle, iowait in ((1000, 480), (8317131874320235395, 500)):
+        after = machine.parse(STAT.format(idle=idle, iowait=iowait))
+        assert after.since(before, 2 * 10**9)["idle_ns"] is None
+        assert after.since(before, 2 * 10**9)["busy_ns"] == 0
+
+
+def test_what_a_machine_can_use_is_kept():
+    before = machine.parse(STAT.format(idle=1000, iowait=500))
+    after = machine.parse(STAT.format(idle=1100, iowait=510))
+    assert after.since(before, 2 * 10**9)["idle_ns"] == 110 * TICK
 
 
 @given(st.lists(st.integers(0, 2**63), min_size=4, max_size=10))
@@ -80,6 +88,26 @@ def test_parents_that_drive_a_run_are_found_and_the_shell_above_them_is_not(tmp_
     shell = ["sh", str(tmp_path / "shell.sh")]
     done = subprocess.run(shell, text=True, capture_output=True, check=True)
     assert len(ast.literal_eval(done.stdout)) == 1
+
+
+def test_what_a_driver_has_started_beside_the_runner_is_counted_and_the_runner_is_not(tmp_path):
+    root = Path(__file__).resolve().parents[3]
+    code = f"import os, sys; sys.path.insert(0, {str(root)!r}); "
+    code += "from experiment.accounting import harness; "
+    code += "own = os.spawnvp(os.P_NOWAIT, 'sleep', ['sleep', '5']); "
+    code += "print(own, os.getpid(), harness.drivers()); os.kill(own, 9)"
+    (tmp_path / "papermill").write_text(
+        "import subprocess, sys\n"
+        "kernel = subprocess.Popen(['sleep', '5'])\n"
+        f"subprocess.run([sys.executable, '-c', {code!r}])\n"
+        "print(kernel.pid); kernel.kill()"
+    )
+    command = [sys.executable, str(tmp_path / "papermill")]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE) as driver:
+        first, kernel = driver.stdout.read().splitlines()
+    own, runner, counted = ast.literal_eval("(" + first.replace(" ", ", ", 2) + ")")
+    assert set(counted) == {driver.pid, int(kernel)}
+    assert own not in counted and runner not in counted
 
 
 def test_memory_of_a_vanished_process_is_unknown_and_not_zero():
