@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cli.runner import NO_ROOT, SOCKET, Event, Runner, parse, sudo_is_free
+from cli.runner import NO_ROOT, SOCKET, Event, Runner, sudo_is_free
 
 
 class Broker:
@@ -86,13 +86,13 @@ class Broker:
                 self._relay_all(line, study, runner)
             except OSError:  # the notebook is gone: nobody reads on
                 runner.interrupt()
-                runner.output.read()
+                list(runner.events())
             end = runner.finish()
             with contextlib.suppress(OSError):
                 self._relay(line, study, end)
 
     def _relay_all(self, line: socket.socket, study: str, runner: Runner) -> None:
-        events = parse(runner.output)
+        events = runner.events()
         while True:
             try:
                 for event in events:
@@ -101,7 +101,7 @@ class Broker:
             except KeyboardInterrupt:
                 self.interrupted = True
                 runner.interrupt()
-                events = parse(runner.output)
+                events = runner.events()
 
     def _relay(self, line: socket.socket, study: str, event: Event) -> None:
         self._tell(study, event)

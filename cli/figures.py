@@ -35,7 +35,7 @@ def _all(output: Path) -> tuple[list[dict[str, Any]], list[str]]:
     try:
         index = report.process_all(output / "raw", output / "processed")
     except OSError as error:
-        raise results.unwritable(output / "processed", error) from None
+        raise paths.unwritable(output / "processed", error) from None
     return index["runs"], index["errors"]
 
 

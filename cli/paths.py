@@ -38,6 +38,18 @@ def processed(output: Path, study: str, run: str) -> Path:
     return output / "processed" / study / run
 
 
+def absent(path: Path) -> list[Path]:
+    """The folders of a path that are not there yet, outermost first."""
+    return [folder for folder in (*reversed(path.parents), path) if not folder.exists()]
+
+
+def unwritable(path: Path, error: OSError) -> Problem:
+    """The problem of a file or folder that cannot be written."""
+    return Problem(
+        f"cannot write to {path} ({error.strerror}): choose another output, or run as its owner"
+    )
+
+
 def writable_folder(path: Path) -> Path:
     """Make a folder and prove that a file can be written there. Raises Problem if it cannot."""
     probe = path / f".probetax-{os.getpid()}"
@@ -46,10 +58,7 @@ def writable_folder(path: Path) -> Path:
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
-        raise Problem(
-            f"cannot write to {path} ({error.strerror}): choose another folder with output, "
-            "or run as its owner"
-        ) from None
+        raise unwritable(path, error) from None
     return path
 
 

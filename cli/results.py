@@ -24,14 +24,7 @@ def process(raw: Path, processed: Path) -> dict[str, Any]:
     except RunError as error:
         raise Problem(str(error)) from None
     except OSError as error:
-        raise unwritable(processed, error) from None
-
-
-def unwritable(folder: Path, error: OSError) -> Problem:
-    """The problem of a folder that cannot be written."""
-    return Problem(
-        f"cannot write to {folder} ({error.strerror}): choose another output, or run as its owner"
-    )
+        raise paths.unwritable(processed, error) from None
 
 
 def summary(processed: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,16 @@ class Terminal:
 
 def command(asked: Mapping[str, Any]) -> int:
     """Measure, analyse, and print the findings. Raises Problem, Interrupted or Failed."""
+    folder = parameters.resolve(asked)["output"] / "processed"
+    user = environment.behind_sudo()
+    new = paths.absent(folder) if user else []
     current = session.open_session(asked)
+    paths.writable_folder(folder)
+    if user:
+        _give(new, user)
     made = session.plan(current)
     minutes = sum(_minutes_left(current, study, plan) for study, plan in made.items())
     print(f"probetax: measuring about {minutes:.1f} minutes; keep the machine quiet", flush=True)
-    folder = paths.writable_folder(current.output / "processed")
     executed = folder / f"run-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.executed.ipynb"
     try:
         _execute(current, Terminal(made), executed, deadline_s=round(180 * minutes) + GRACE_S)
@@ -85,8 +90,7 @@ def _execute(current: session.Session, terminal: Terminal, executed: Path, deadl
         variables = {**environment.jupyter(Path(private)), **broker.environment}
         who: dict[str, Any] = {}
         if user is not None:
-            _give(Path(private), user)
-            _give(current.output, user)
+            _give([Path(private), *Path(private).iterdir()], user)
             broker.hand_to(user.uid, user.gid)
             variables |= {"HOME": user.home}
             who = {"user": user.uid, "group": user.gid, "extra_groups": []}
@@ -117,18 +121,18 @@ def _execute(current: session.Session, terminal: Terminal, executed: Path, deadl
         raise kinds.get(status, Failed)(text)
 
 
-def _give(folder: Path, user: environment.User) -> None:
-    """Make a folder's content the user's: we created it as root on the user's behalf."""
-    for place, _, files in os.walk(folder):
-        for name in (place, *(os.path.join(place, file) for file in files)):
-            with contextlib.suppress(OSError):
-                os.chown(name, user.uid, user.gid, follow_symlinks=False)
+def _give(made: Iterable[Path], user: environment.User) -> None:
+    """Make the user's what we, as root, have just created on the user's behalf."""
+    for path in made:
+        with contextlib.suppress(OSError):
+            os.chown(path, user.uid, user.gid, follow_symlinks=False)
 
 
 def _report(current: session.Session, executed: Path) -> None:
     """Print what was measured. The files decide whether the run is done, not the exit code."""
-    _, begun = runs.last_session(current.output)
-    current.runs = {**begun, **current.runs}
+    if not current.named:  # else the notebook's process chose the names
+        _, begun = runs.last_session(current.output)
+        current.runs = {**begun, **current.runs}
     session.finish(current)
     kept = current.processed(current.studies[0]) / "run.executed.ipynb"
     executed.replace(kept)

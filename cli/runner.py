@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
@@ -32,6 +33,10 @@ Event = Mapping[str, Any]
 NO_ROOT = (
     "no root: arms that load BPF programs will be unavailable; to measure them use ./study run in a"
     " terminal with sudo, or allow sudo without a password"
+)
+EXPIRED = (
+    "probetax: sudo's ticket has expired, so the runner cannot be told: it stops by itself once the"
+    " trial under way is over"
 )
 
 
@@ -70,18 +75,26 @@ class Runner:
         assert self.process.stdout is not None
         return self.process.stdout
 
+    def events(self) -> Iterator[Event]:
+        """What it says, until it ends or :meth:`interrupt` had to close the pipe."""
+        return iter(()) if self.output.closed else parse(self.output)
+
     def interrupt(self) -> None:
-        """Ask it to stop after writing what is finished; sudo hands the signal on."""
+        """Ask it to stop after writing what is finished; sudo hands the signal on.
+
+        Where sudo would ask for a password again the pipe is closed instead: the runner ends at
+        its next event.
+        """
         if self.process.poll() is not None:
             return
-        if self._sudo:
-            subprocess.run(
-                ["sudo", "-n", "kill", "-INT", str(self.process.pid)],
-                capture_output=True,
-                stdin=subprocess.DEVNULL,
-            )
-        else:
+        if not self._sudo:
             self.process.send_signal(signal.SIGINT)
+            return
+        kill = ["sudo", "-n", "kill", "-INT", str(self.process.pid)]
+        told = subprocess.run(kill, capture_output=True, stdin=subprocess.DEVNULL)
+        if told.returncode and self.process.poll() is None:
+            self.output.close()
+            print(EXPIRED, file=sys.stderr, flush=True)
 
     def finish(self) -> dict[str, Any]:
         """Wait for its end: ``{"event": "exit", "code": …, "error": last line of stderr}``."""
@@ -134,10 +147,10 @@ def _direct(plan: Path, out: Path, resume: bool) -> Generator[Event]:
     if not runner.root:
         yield {"event": "warning", "text": NO_ROOT}
     try:
-        yield from parse(runner.output)
+        yield from runner.events()
     except (KeyboardInterrupt, GeneratorExit):
         runner.interrupt()
-        runner.output.read()  # it cleans up and stores what is finished
+        list(runner.events())  # it cleans up and stores what is finished
         raise
     finally:
         end = runner.finish()

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from cli import paths
 from cli.parameters import RUN_NAME, STUDIES
@@ -44,20 +44,34 @@ def stored_plan(folder: Path) -> dict[str, Any]:
     """The plan in a run's manifest, with this clone's paths put back. Raises Problem if damaged."""
     manifest = paths.read_json(folder / "manifest.json")
     plan = manifest.get("plan")
-    if not isinstance(plan, dict) or not isinstance(plan.get("trials"), list):
+    if not _is_plan(plan):
         raise Problem(f"{folder / 'manifest.json'} holds no plan: restore it, or start a new run")
     return {**plan, "paths": paths.plan_paths()}
+
+
+def _is_plan(plan: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether it has what is read here; the runner checks all of it by its hash."""
+    try:
+        numbers = [*(trial["trial"] for trial in plan["trials"]), plan["estimate"]["minutes"]]
+    except (KeyError, TypeError):
+        return False
+    return len(numbers) > 1 and all(isinstance(number, int | float) for number in numbers)
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    """The whole rows of a run's trials.csv: a torn last one is none."""
+    try:
+        text = (folder / "trials.csv").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
 
 
 def trials_left(folder: Path) -> tuple[int, int]:
     """How many trials of a run have no whole row yet, and how many were planned."""
     planned = {int(trial["trial"]) for trial in stored_plan(folder)["trials"]}
-    try:
-        text = (folder / "trials.csv").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        text = ""
-    whole = text[: text.rfind("\n") + 1]
-    done = {int(row[0]) for row in csv.reader(whole.splitlines()) if row and row[0].isdigit()}
+    numbers = [row.get("trial", "") for row in rows(folder)]
+    done = {int(number) for number in numbers if number.isdigit()}
     return len(planned - done), len(planned)
 
 
@@ -70,7 +84,7 @@ def note_session(output: Path, values: Mapping[str, Any], begun: Mapping[str, st
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(file)
     except OSError as error:
-        raise Problem(f"cannot write {file} ({error.strerror}): choose another output") from None
+        raise paths.unwritable(file, error) from None
 
 
 def last_session(output: Path) -> tuple[dict[str, Any], dict[str, str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,12 @@ class Session:
         studies: list[str] = self.values["study"]
         return studies
 
+    @property
+    def named(self) -> str | None:
+        """The run that is gone on with by its name, whatever the last session was."""
+        resume = self.values["resume"]
+        return resume if isinstance(resume, str) else None
+
     def raw(self, study: str) -> Path:
         """The raw folder of a study's run."""
         return paths.raw(self.output, study) / self.runs[study]
@@ -54,8 +62,18 @@ def begin(namespace: Mapping[str, Any]) -> Session:
         Problem: an unknown name, a wrong type or a value out of range.
     """
     session = open_session(given(namespace))
-    print("\n".join(parameters.lines(session.values)))
+    _show(session.values)
     return session
+
+
+def _show(values: Mapping[str, Any]) -> None:
+    """Print what is in force, and that a kernel started by sudo is more than anything needs."""
+    print("\n".join(parameters.lines(values)))
+    if os.geteuid() == 0 and "SUDO_UID" in os.environ:
+        print(
+            "note: Jupyter should not run as root: run papermill without sudo; only the runner asks"
+            " for it"
+        )
 
 
 def given(namespace: Mapping[str, Any], *more: str) -> dict[str, Any]:
@@ -132,7 +150,8 @@ def measure(session: Session, made: Mapping[str, Mapping[str, Any]]) -> None:
         begun = (out / "manifest.json").exists()
         if begun and runs.trials_left(out)[0] == 0:
             continue
-        runs.note_session(session.output, parameters.plain(session.values), session.runs)
+        if not session.named:
+            runs.note_session(session.output, parameters.plain(session.values), session.runs)
         paths.writable_folder(out.parent)
         progress = Progress(study, sys.stdout, notebook=True, told=made[study].get("notes", []))
         try:
@@ -146,7 +165,7 @@ def measure(session: Session, made: Mapping[str, Mapping[str, Any]]) -> None:
 def how_to_resume(session: Session) -> str:
     """The command that goes on with this session."""
     elsewhere = session.output != parameters.resolve({})["output"]
-    return "go on with ./study run --resume true" + (
+    return f"go on with ./study run --resume {session.named or 'true'}" + (
         f" --output '{session.output}'" if elsewhere else ""
     )
 
@@ -177,7 +196,7 @@ def of_study(namespace: Mapping[str, Any], study: str) -> Session:
         if idle:
             raise Problem(f"{idle[0]} is for run = 'new'; a run that is measured keeps its plan")
     shown = session.values if run == "new" else {"output": session.output}
-    print("\n".join(parameters.lines({"run": run, **shown})))
+    _show({"run": run, **shown})
     return session
 
 
@@ -189,14 +208,34 @@ def analyse(session: Session) -> None:
 
 
 def finish(session: Session) -> None:
-    """Prove by the files on the disk that the work is done. Raises Failed with what is missing."""
+    """Prove by the files on the disk that the work is done.
+
+    Raises:
+        Failed: something is missing; it is named.
+        Problem: no cost could be measured here; the first trial's reason.
+    """
     for study in session.studies:
         left, planned = runs.trials_left(session.raw(study))
         if left:
             raise Failed(
                 f"{study}: {left} of {planned} trials have no row; {how_to_resume(session)}"
             )
+        measured = _measured(study, runs.rows(session.raw(study)))
         missing = results.missing(session.processed(study))
         if missing:
             raise Failed(f"{study}: {', '.join(missing)} not in {session.processed(study)}")
-        print(f"{study}: {planned} trials measured, results in {session.processed(study)}")
+        print(f"{study}: {measured}, results in {session.processed(study)}")
+
+
+def _measured(study: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """``40 trials measured, 2 unavailable``. Raises Problem if no cost is among them."""
+    costs = [row for row in rows if row["kind"] == "cost"]
+    if not any(row["status"] == "ok" for row in costs):
+        first = (costs or rows)[0]
+        raise Problem(
+            f"{study}: nothing was measured: {first['arm']} is {first['status']}: {first['reason']}"
+            "; ./study doctor says what works here"
+        )
+    counted = Counter(row["status"] for row in rows)
+    told = [f"{counted.pop('ok', 0)} trials measured"]
+    return ", ".join(told + [f"{number} {status}" for status, number in counted.items()])

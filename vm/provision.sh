@@ -57,14 +57,18 @@ step() {
   say "$text: done in $((SECONDS - began)) s"
 }
 
+# The system's Python measures. Figures need no Debian: the first on PATH that is new enough will do
 python_for_venv() {
-  local python=/usr/bin/python3
-  # figures need no Debian: any Python that is new enough will do there
-  [ "$python_only" = no ] || [ -x "$python" ] || python=$(command -v python3 || true)
-  [ -x "$python" ] || die "no python3 here: install Python 3.11 or newer (Debian: apt-get install python3-venv)"
-  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die \
-    "$python is $("$python" -V 2>&1), 3.11 or newer is needed: use Debian 12, Ubuntu 24.04 or the Vagrantfile"
-  printf '%s\n' "$python"
+  local name names=(/usr/bin/python3)
+  [ "$python_only" = no ] || names+=(python3.13 python3.12 python3.11 python3)
+  for name in "${names[@]}"; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      command -v "$name"
+      return
+    fi
+  done
+  die "none of ${names[*]} is Python 3.11 or newer: install it (Debian: apt-get install python3-venv), or use" \
+    "Debian 12, Ubuntu 24.04 or the Vagrantfile"
 }
 
 # What the environment was made from: the lock, the interpreter, and the place (scripts hold absolute paths)

@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cli import runs
+from cli import __main__, run, runs
+from cli.environment import User
 from cli.problem import Problem
 
 
@@ -43,7 +44,7 @@ def wait_for(
 
 
 def rows(output: Path) -> int:
-    tables = list(output.glob("raw/processes/*/trials.csv"))
+    tables = list(output.glob("raw/gauges/*/trials.csv"))
     return tables[0].read_text().count("\n") - 1 if tables else 0
 
 
@@ -57,7 +58,7 @@ def gone(processes: list[psutil.Process]) -> bool:
 
 
 def test_a_run_survives_ctrl_c_and_a_dead_kernel(tmp_path: Path) -> None:
-    first = start(tmp_path, "processes", "--preset", "smoke")
+    first = start(tmp_path, "gauges", "--preset", "smoke")
     wait_for(lambda: rows(tmp_path) >= 2, first)
     family = descendants(first)
     first.send_signal(signal.SIGINT)
@@ -65,7 +66,7 @@ def test_a_run_survives_ctrl_c_and_a_dead_kernel(tmp_path: Path) -> None:
     assert first.returncode == 130
     assert "--resume true" in said and len(said.splitlines()) == 1
     assert gone(family)
-    kept = next(tmp_path.glob("raw/processes/*/trials.csv")).read_text()
+    kept = next(tmp_path.glob("raw/gauges/*/trials.csv")).read_text()
 
     second = start(tmp_path, "--resume", "true")
     before = rows(tmp_path)
@@ -78,18 +79,21 @@ def test_a_run_survives_ctrl_c_and_a_dead_kernel(tmp_path: Path) -> None:
     assert "kernel died" in said and "--resume true" in said
     assert gone(family), "the runner does not outlive the notebook"
 
-    third = start(tmp_path, "--resume", "true")
+    # by name, and as if on another clone: a session is not needed for it, and none is begun
+    (tmp_path / "session.json").unlink()
+    (folder,) = tmp_path.glob("raw/gauges/*")
+    third = start(tmp_path, "--resume", folder.name)
     told, said = third.communicate(timeout=120)
     assert third.returncode == 0, said
-    (folder,) = tmp_path.glob("raw/processes/*")
+    assert not (tmp_path / "session.json").exists()
     assert runs.trials_left(folder)[0] == 0
     table = (folder / "trials.csv").read_text()
     assert table.startswith(kept), "what was measured stays as it was"
     numbers = [line.split(",")[0] for line in table.splitlines()[1:]]
     assert numbers == [str(number) for number in range(len(numbers))]
-    summary = json.loads(next(tmp_path.glob("processed/processes/*/summary.json")).read_text())
+    summary = json.loads(next(tmp_path.glob("processed/gauges/*/summary.json")).read_text())
     assert summary["sentence"] in told
-    assert next(tmp_path.glob("processed/processes/*/run.executed.ipynb")).stat().st_size
+    assert next(tmp_path.glob("processed/gauges/*/run.executed.ipynb")).stat().st_size
     assert not list(tmp_path.glob("processed/*.ipynb"))[1:], (
         "only the killed kernel's is kept apart"
     )
@@ -106,13 +110,34 @@ def test_a_run_survives_ctrl_c_and_a_dead_kernel(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_run_is_one_line_and_writes_nothing(
-    tmp_path: Path, words: list[str], cause: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    cause: str,
 ) -> None:
-    process = start(tmp_path, *words)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 2
+    monkeypatch.setattr(sys, "argv", ["cli", "run", *words, "--output", str(tmp_path)])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest's own stay
+    assert __main__.main() == 2
+    said = capsys.readouterr().err
     assert cause in said and len(said.splitlines()) == 1
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_only_what_this_run_made_is_given_to_the_user_behind_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "others").mkdir()
+    given: list[Path] = []
+    monkeypatch.setattr(os, "chown", lambda path, *_, **__: given.append(Path(path)))
+    monkeypatch.setattr(run.environment, "behind_sudo", lambda: User(12345, 12345, "/"))
+    monkeypatch.setattr(run.session, "plan", lambda _: {})
+    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
+    monkeypatch.setattr(run, "_report", lambda *_: None)
+    run.command({"output": str(tmp_path / "new" / "deep")})
+    assert given == [tmp_path / "new", tmp_path / "new/deep", tmp_path / "new/deep/processed"]
+    run.command({"output": str(tmp_path / "new" / "deep")})
+    assert len(given) == 3
 
 
 def test_an_output_that_is_a_file_is_one_line(tmp_path: Path) -> None:
@@ -146,8 +171,17 @@ def test_a_damaged_session_is_told(tmp_path: Path, text: str) -> None:
 def test_a_torn_last_row_counts_as_not_measured(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    manifest = {"plan": {"trials": [{"trial": number} for number in range(4)]}}
+    plan = {"trials": [{"trial": number} for number in range(4)], "estimate": {"minutes": 1}}
+    manifest = {"plan": plan}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert runs.trials_left(folder) == (4, 4)
     (folder / "trials.csv").write_text("trial,block\n0,0\n1,0\n2")
     assert runs.trials_left(folder) == (2, 4)
+
+
+@pytest.mark.parametrize("trials", [[{}], [3], [], None, [{"trial": "x"}]])
+def test_a_damaged_plan_is_one_line(tmp_path: Path, trials: object) -> None:
+    manifest = {"plan": {"trials": trials, "estimate": {"minutes": 1}}}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(Problem, match="manifest.json holds no plan"):
+        runs.trials_left(tmp_path)

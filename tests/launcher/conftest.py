@@ -187,10 +187,18 @@ def platform_version() -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """A clone with a whole environment, for tests that damage it and see it made whole again."""
+    """A clone with a whole environment; it takes long to make, so the tests hand it on.
+
+    Each leaves it so that the next call of the launcher makes it whole again.
+    """
     clone = make_clone(tmp_path_factory.mktemp("installed"))
-    done = clone("plan")
+    # settings that would send pip's files elsewhere must not
+    lost = str(clone.fake / "elsewhere")
+    done = clone("plan", "--preset", "quick", PIP_TARGET=lost, PIP_USER="1", PYTHONPATH=lost)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "reached plan --preset quick"
+    assert clone.apt_calls == [], "a plan needs Python only"
+    assert not Path(lost).exists()
     return clone
 
 
