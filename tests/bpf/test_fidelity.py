@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ import pytest
 from tests.bpf.conftest import ARMS, BUILD, Collector, Start, refused
 
 TOLERANCE = 0.02
-CPU_MS = 1500
+CPU_MS = 1000
 #: long enough for every collector's next scrape and for what was still running at the last one
 HOLD_MS = 1000
 COLLECTORS = [n for n in ARMS if ARMS[n]["study"] == "processes" and n != "null_agent"]
@@ -22,6 +23,10 @@ BY_THREAD = {"sched_switch_published"}
 #: loses what is added while it reads (a listed difference): held to the usual interval, and to a
 #: machine with a CPU to spare, where that is some milliseconds in a second
 SLOW_READER = {"bcc_sched_switch"}
+#: count wall time between switches (a listed difference): what a hypervisor steals is in it, and
+#: after a switch that the kernel does not report, a slice of one process is billed to another
+BY_WALL_CLOCK = {"sched_switch_published", "bcc_sched_switch"}
+SLICE_NS = 4_000_000
 
 LOADS = {
     "one thread, half the time": ["--duty", "50", "--burst-ms", "20"],
@@ -37,11 +42,19 @@ class Measured:
     known_ns: dict[str, tuple[int, int]]  # load -> pid, cpu_ns by its own clock
     collectors: dict[str, Collector]
     reasons: dict[str, str]
+    stolen_ns: int = 0  # by interrupts and a hypervisor meanwhile, on all CPUs
+    missed: int = 0  # switches that the kernel did not report
+
+
+def _stolen_ns() -> int:
+    with open("/proc/stat") as file:
+        ticks = sum(map(int, file.readline().split()[6:9]))  # irq, softirq, steal
+    return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def _attached(start: Start, names: Iterable[str], interval_ms: int) -> Measured:
     """Those of the collectors that can run here, started; the reasons of the others."""
-    measured = Measured({}, {}, {})
+    measured = Measured({}, {}, {}, stolen_ns=-_stolen_ns())
     for name in names:
         collector = start(name, interval_ms, "--dump", wait=False)
         try:
@@ -53,8 +66,15 @@ def _attached(start: Start, names: Iterable[str], interval_ms: int) -> Measured:
     return measured
 
 
-def _spin(load: str, cpu_ms: int) -> subprocess.Popen[bytes]:
-    options = ["--cpu-ms", str(cpu_ms), "--hold-ms", str(HOLD_MS), *LOADS[load]]
+def _finish(measured: Measured) -> Measured:
+    for collector in measured.collectors.values():
+        measured.missed += collector.finish().get("missed") or 0
+    measured.stolen_ns += _stolen_ns()
+    return measured
+
+
+def _spin(load: str, hold_ms: int) -> subprocess.Popen[bytes]:
+    options = ["--cpu-ms", str(CPU_MS), "--hold-ms", str(hold_ms), *LOADS[load]]
     return subprocess.Popen([str(BUILD / "spin"), *options], stdout=subprocess.PIPE)
 
 
@@ -68,23 +88,19 @@ def _own_figure(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 def together(start_in_module: Start) -> Measured:
     """All collectors watch the same processes at once, more than the CPUs can run."""
     measured = _attached(start_in_module, set(COLLECTORS) - SLOW_READER, 250)
-    processes = {load: _spin(load, CPU_MS) for load in LOADS}
+    processes = {load: _spin(load, HOLD_MS) for load in LOADS}
     measured.known_ns = {load: _own_figure(process) for load, process in processes.items()}
-    for collector in measured.collectors.values():
-        collector.finish()
-    return measured
+    return _finish(measured)
 
 
 @pytest.fixture(scope="module")
 def one_by_one(start_in_module: Start) -> Measured:
     """The loads one after another, a CPU left free for the reader."""
-    measured = _attached(start_in_module, SLOW_READER, 1000)
-    for load in LOADS if measured.collectors else ():
-        measured.known_ns[load] = _own_figure(_spin(load, CPU_MS // 2))
+    measured = _attached(start_in_module, SLOW_READER | {"sched_switch"}, 1000)
+    for load in LOADS if SLOW_READER & set(measured.collectors) else ():
+        measured.known_ns[load] = _own_figure(_spin(load, 50))
     time.sleep(1.1)
-    for collector in measured.collectors.values():
-        collector.finish()
-    return measured
+    return _finish(measured)
 
 
 @pytest.mark.parametrize("load", LOADS)
@@ -97,13 +113,17 @@ def test_agrees_with_the_process_itself(
     if name in measured.reasons:
         refused(name, measured.reasons[name])
     pid, known_ns = measured.known_ns[load]
-    assert known_ns >= CPU_MS // 2 * 1_000_000
+    assert known_ns >= CPU_MS * 1_000_000
     reported_ns = measured.collectors[name].cpu_ns(pid)
     if name in BY_THREAD and "--threads" in LOADS[load]:
         # a fault of the published algorithm, listed in its YAML: threads are not added up
         assert reported_ns < 0.9 * known_ns
-    else:
-        assert reported_ns == pytest.approx(known_ns, rel=TOLERANCE)
+        return
+    less = more = TOLERANCE * known_ns
+    if name in BY_WALL_CLOCK:
+        less += measured.missed * SLICE_NS
+        more += measured.missed * SLICE_NS + measured.stolen_ns
+    assert known_ns - less < reported_ns < known_ns + more
 
 
 @pytest.mark.parametrize("name", ["proc_stat", "sched_switch", "psutil_processes"])
