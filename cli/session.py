@@ -201,8 +201,12 @@ def of_study(namespace: Mapping[str, Any], study: str) -> Session:
 
 
 def analyse(session: Session) -> None:
-    """Derive tables, tests and figures from each run. Raises Problem for a damaged run."""
+    """Derive tables, tests and figures from each run.
+
+    Raises Problem for a damaged run, and for one that has no cost: with the reason for that.
+    """
     for study in session.studies:
+        _measured(study, runs.rows(session.raw(study)))
         results.process(session.raw(study), session.processed(study))
         print(f"{study}: {session.processed(study)}")
 
@@ -229,9 +233,9 @@ def finish(session: Session) -> None:
 
 def _measured(study: str, rows: Sequence[Mapping[str, str]]) -> str:
     """``40 trials measured, 2 unavailable``. Raises Problem if no cost is among them."""
-    costs = [row for row in rows if row["kind"] == "cost"]
-    if not any(row["status"] == "ok" for row in costs):
-        first = (costs or rows)[0]
+    costs = [row for row in rows if row.get("kind") == "cost"]
+    if costs and all(row["status"] != "ok" for row in costs):
+        first = costs[0]
         raise Problem(
             f"{study}: nothing was measured: {first['arm']} is {first['status']}: {first['reason']}"
             "; ./study doctor says what works here"

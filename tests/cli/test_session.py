@@ -30,9 +30,10 @@ def measured(output: Path, *rows: str) -> session.Session:
 def test_a_study_without_any_cost_has_failed_and_says_why(tmp_path: Path) -> None:
     refused = "cost,proc_stat,unavailable,cgroup: EPERM"
     current = measured(tmp_path, f"0,{refused}", f"1,{refused}", "2,external,proc_stat,ok,")
-    with pytest.raises(Problem, match="proc_stat is unavailable: cgroup: EPERM") as caught:
-        session.finish(current)
-    assert "\n" not in str(caught.value) and caught.value.exit_code
+    for step in (session.analyse, session.finish):
+        with pytest.raises(Problem, match="proc_stat is unavailable: cgroup: EPERM") as caught:
+            step(current)
+        assert "\n" not in str(caught.value) and caught.value.exit_code
 
 
 def test_what_was_not_measured_is_counted_apart(
@@ -57,6 +58,12 @@ def test_a_run_resumed_by_name_leaves_the_last_session_alone(
     with pytest.raises(Interrupted, match=f"--resume {RUN}"):
         session.measure(current, session.plan(current))
     assert (tmp_path / "session.json").read_text() == before
+
+
+def test_a_studys_notebook_refuses_a_misspelt_parameter() -> None:
+    cells = ["# Parameters\nrun = 'newest'", "# Parameters\ninterval = 100"]
+    with pytest.raises(Problem, match="did you mean 'interval_ms'?"):
+        session.of_study({"In": cells, "run": "newest", "interval": 100}, "processes")
 
 
 @pytest.mark.parametrize("sudo", [True, False])

@@ -82,31 +82,22 @@ def test_the_studies_notebooks_show_the_newest_run(measured: Path) -> None:
 
 def test_wrong_parameters_are_fatal_in_one_line_each(tmp_path: Path) -> None:
     wrong = {
-        "run": {
-            "n_proc": ("600", "unknown parameter 'n_proc'"),
-            "runs": ("1e1", "parameter runs is 10.0"),
-            "window_s": ("nan", "parameter window_s is nan"),
-            "resume": ("false", "parameter resume is the text 'false'"),
-        },
-        "processes": {"interval": ("100", "did you mean 'interval_ms'?")},
+        "n_proc": ("600", "unknown parameter 'n_proc'"),
+        "runs": ("1e1", "parameter runs is 10.0"),
+        "window_s": ("nan", "parameter window_s is nan"),
+        "resume": ("false", "parameter resume is the text 'false'"),
     }
-    running = {
-        notebook: papermill(
-            notebook, tmp_path, {"output": "here", **{n: value for n, (value, _) in given.items()}}
-        )
-        for notebook, given in wrong.items()
-    }
-    for notebook, process in running.items():
-        told = [line for line in said(process).splitlines() if line.startswith("probetax: ")]
-        assert process.returncode != 0
-        assert len(told) == len(wrong[notebook])
-        for line, (_, cause) in zip(told, wrong[notebook].values(), strict=True):
-            assert cause in line
-        # what the reader of the notebook sees is that line too, not a page of traceback
-        cells = nbformat.read(tmp_path / f"{notebook}.ipynb", as_version=4).cells
-        (error,) = (o for c in cells for o in c.get("outputs", []) if o.output_type == "error")
-        assert error.traceback == told
+    given = {name: value for name, (value, _) in wrong.items()}
+    run = papermill("run", tmp_path, {"output": "here", **given})
+    told = [line for line in said(run).splitlines() if line.startswith("probetax: ")]
+    assert run.returncode != 0
+    for line, (_, cause) in zip(told, wrong.values(), strict=True):
+        assert cause in line
     assert not (tmp_path / "here").exists(), "nothing was begun"
+    # what the reader of the notebook sees is those lines too, not a page of traceback
+    cells = nbformat.read(tmp_path / "run.ipynb", as_version=4).cells
+    (error,) = (o for c in cells for o in c.get("outputs", []) if o.output_type == "error")
+    assert error.traceback == told
 
 
 def test_another_environments_kernel_is_told_so(tmp_path: Path) -> None:
