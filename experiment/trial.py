@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiment import fidelity, workloads
+from experiment import fidelity, samples, workloads
 from experiment.accounting import Account, Group, bpf_stats, harness, machine, memory
 from experiment.collector import Collector, Failed, Unavailable, command_line
 
 Row = dict[str, Any]
 _NEVER_MS = 3_600_000
+_ATTEMPTS = 3
 _COUNTERS = (
     "lost", "recursion_misses", "missed", "vanished", "denied", "clamped", "late", "kernel_ns",
 )  # fmt: skip
@@ -43,6 +44,10 @@ class Invalid(Exception):
     """The window was measured and cannot be trusted; the text says why."""
 
 
+class Unsettled(Invalid):
+    """The machine is not at the planned number of processes, so the window was not begun."""
+
+
 def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
     """Run one planned trial; its row and its per-scrape samples. Never raises for the arm's sake.
 
@@ -53,9 +58,8 @@ def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
     scrapes: list[Row] = []
     measure = {"cost": _cost, "external": _external, "fidelity": _fidelity}[trial["kind"]]
     try:
-        setting.idle.ensure(trial["processes"])
         with _statistics(trial["statistics"] == "on"):
-            measure(trial, setting, row, scrapes)
+            _settled(measure, trial, setting, row, scrapes)
         row["status"] = "ok"
     except Unavailable as problem:
         row.update(status="unavailable", reason=str(problem))
@@ -66,6 +70,28 @@ def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
         named = words if isinstance(problem, Failed | OSError | ValueError) else repr(problem)
         row.update(status="failed", reason=named or type(problem).__name__)
     return row, scrapes
+
+
+def _settled(
+    measure: Callable[[dict[str, Any], Setting, Row, list[Row]], None],
+    trial: dict[str, Any],
+    setting: Setting,
+    row: Row,
+    scrapes: list[Row],
+) -> None:
+    """Measure once the machine has the planned number of processes.
+
+    Other processes come and go: a window that would begin at another number is not begun, whatever
+    it would have shown, and the load is set up anew.
+    """
+    for attempt in range(_ATTEMPTS):
+        setting.idle.ensure(trial["processes"])
+        try:
+            measure(trial, setting, row, scrapes)
+            return
+        except Unsettled:
+            if attempt == _ATTEMPTS - 1:
+                raise
 
 
 @contextlib.contextmanager
@@ -144,7 +170,7 @@ def _cost(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row])
     row.update({name: closing.get(name) for name in _COUNTERS})
     if row["kernel_ns"] is not None:
         row["kernel_life_ns"] = closing.get("scrapes", 0) * interval_ms * 1_000_000
-    scrapes += _scrapes(trial, closing, began, row["window_ns"])
+    scrapes += samples.per_scrape(trial["trial"], closing, began, row["window_ns"])
     row["scrapes"] = sum(s["in_window"] for s in scrapes) if closing else None
     _judge(row, window_ns, interval_ms)
     longest = max((s["cpu_ns"] or 0 for s in scrapes if s["in_window"]), default=0)
@@ -165,7 +191,9 @@ def _measure(
     The order of reading is mirrored at the two edges, so that each instrument sees the window
     and as little as possible of the others' reading.
     """
-    row["processes"] = machine.processes()
+    target, row["processes"] = row["processes_target"], machine.processes()
+    if target is not None and abs(row["processes"] - target) > workloads.tolerance(target):
+        raise Unsettled(f"{row['processes']} processes at the start, {target} planned")
     machine_before = machine.read()
     bpf_before = programs.read()
     harness_before = harness.at_start(setting.drivers)
@@ -199,38 +227,14 @@ def _measure(
     return began
 
 
-def _scrapes(
-    trial: dict[str, Any], closing: dict[str, Any], began: int, window_ns: int
-) -> list[Row]:
-    """Per-scrape samples from a collector's closing line."""
-    rows: list[Row] = []
-    times = closing.get("scrape_at_ns", [])
-    spent = closing.get("scrape_cpu_ns", [])
-    first = int(closing.get("scrapes", 0)) - len(times) + 1
-    for index, (at, cpu) in enumerate(zip(times, spent, strict=False)):
-        rows.append(
-            {
-                "trial": trial["trial"],
-                "scrape": first + index,
-                "at_ns": at - began,
-                "cpu_ns": cpu - spent[index - 1] if index else None,
-                "in_window": int(0 <= at - began < window_ns),
-            }
-        )
-    return rows
-
-
 def _judge(row: Row, window_ns: int, interval_ms: int) -> None:
     """Raise Invalid where the window is not what was planned."""
     planned = round(window_ns / 1e6 / interval_ms)
-    target = row["processes_target"]
     if row["agent_ns"] < 0:
         row["agent_ns"] = None
         raise Invalid("the account of the agent's CPU went backwards")
     if row["scrapes"] is not None and row["scrapes"] != planned:
         raise Invalid(f"{row['scrapes']} scrapes in the window, {planned} planned")
-    if target is not None and abs(row["processes"] - target) > workloads.tolerance(target):
-        raise Invalid(f"{row['processes']} processes at the start, {target} planned")
     if row.get("lost"):
         raise Invalid(f"the collector lost {row['lost']} updates")
 

@@ -209,6 +209,30 @@ def test_an_interrupted_run_resumes_and_leaves_nothing_behind(tmp_path, clean, n
     assert not list((out / "log").glob("*.stderr"))
 
 
+def test_a_window_is_not_begun_while_processes_come_and_go_but_tried_again():
+    from experiment import trial
+
+    counts = iter([107, 93, 100])
+    begun = []
+
+    class Idle:
+        def ensure(self, target):
+            begun.append(target)
+
+    def measure(planned, setting, row, scrapes):
+        if (seen := next(counts)) != 100:
+            raise trial.Unsettled(f"{seen} processes at the start, 100 planned")
+        row["processes"] = seen
+
+    row = {}
+    setting = type("Setting", (), {"idle": Idle()})
+    trial._settled(measure, {"processes": 100}, setting, row, [])
+    assert row == {"processes": 100} and begun == [100, 100, 100]
+    counts = iter([107, 93, 92, 100])
+    with pytest.raises(trial.Unsettled, match="92 processes"):
+        trial._settled(measure, {"processes": 100}, setting, row, [])
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_real_collectors_statistics_and_load_are_gone_after_any_end(tmp_path, clean, number):
     reasons = [a["reason"] for a in doctor.report({})["arms_possible"].values() if a["reason"]]
