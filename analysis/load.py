@@ -19,6 +19,13 @@ from analysis.schema import columns, file_of, frame_schema, schema
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
 PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace"]
+# What the analysis looks up in the plan's entries.
+NEEDED: dict[str, dict[str, type]] = {
+    "trials": {"trial": int, "block": int, "kind": str, "arm": str},
+    "contrasts": dict.fromkeys(("id", "numerator", "denominator", "statistics"), str),
+    "a_a": {"arm": str, "statistics": str},
+}
+PACED: dict[str, type] = {"pace": str}
 AGAIN = "measure the run again, or take the folder out of data/raw"
 RESUME = "resume the run (./study run), or take the folder out of data/raw"
 
@@ -98,10 +105,33 @@ def _manifest(path: Path) -> dict[str, Any]:
             raise _fail(file, None, f"key {key!r} is missing", AGAIN)
         if key in manifest and not isinstance(manifest[key], kind):
             raise _fail(file, None, f"{key!r} is not of type {entry['type']}", AGAIN)
-    for key in ("arms", "trials"):
-        if not manifest["plan"].get(key):
-            raise _fail(file, None, f"the plan has no {key}", AGAIN)
+    _check_plan(file, manifest["plan"])
     return manifest
+
+
+def _check_plan(file: Path, plan: dict[str, Any]) -> None:
+    """Everything the analysis looks up in a plan is there and of its type."""
+    for key in ("arms", "trials"):
+        if not plan.get(key):
+            raise _fail(file, None, f"the plan has no {key}", AGAIN)
+    arms = plan["arms"]
+    if not isinstance(arms, dict) or not all(isinstance(arm, dict) for arm in arms.values()):
+        raise _fail(file, None, "the plan's arms are not objects by name", AGAIN)
+    pair = plan.get("a_a")
+    parts = {"trials": plan["trials"], "contrasts": plan.get("contrasts") or []}
+    for part, entries in {**parts, "a_a": [pair] if pair else []}.items():
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            raise _fail(file, None, f"the plan's {part} are not objects in a list", AGAIN)
+        for number, entry in enumerate(entries):
+            needed = {**NEEDED[part], **(PACED if entry.get("kind") == "external" else {})}
+            for key, kind in needed.items():
+                if not isinstance(entry.get(key), kind):
+                    state = "of another type" if key in entry else "missing"
+                    cause = f"entry {number} of the plan's {part}: {key!r} is {state}"
+                    raise _fail(file, None, cause, AGAIN)
+            if not isinstance(entry.get("processes"), int | None):
+                cause = f"entry {number} of the plan's {part}: 'processes' is no whole number"
+                raise _fail(file, None, cause, AGAIN)
 
 
 def _text(file: Path) -> str:

@@ -77,6 +77,18 @@ def manifest(key: str, value: object) -> Callable[[Path], None]:
     return change
 
 
+def plan(part: str, change: Callable[[dict[str, object]], object]) -> Callable[[Path], None]:
+    """Change the first entry of a part of the plan, or the A/A pair."""
+
+    def apply(folder: Path) -> None:
+        loaded = json.loads((folder / "manifest.json").read_text())
+        entry = loaded["plan"][part]
+        change(entry[0] if isinstance(entry, list) else entry)
+        (folder / "manifest.json").write_text(json.dumps(loaded))
+
+    return apply
+
+
 def half_manifest(folder: Path) -> None:
     (folder / "manifest.json").write_text('{"a": 1')
 
@@ -119,6 +131,20 @@ def foreign_scrape(folder: Path) -> None:
         (manifest("fingerprint", None), "manifest.json", "'fingerprint' is missing"),
         (manifest("plan", []), "manifest.json", "not of type object"),
         (manifest("plan", {"arms": {}, "trials": []}), "manifest.json", "the plan has no arms"),
+        (manifest("plan", {"arms": [], "trials": [{}]}), "manifest.json", "has no arms"),
+        (manifest("plan", {"arms": {"a": 1}, "trials": [{}]}), "manifest.json", "not objects"),
+        (manifest("plan", {"arms": {"a": {}}, "trials": ["x"]}), "manifest.json", "not objects"),
+        (
+            plan("trials", lambda e: e.pop("arm")),
+            "manifest.json",
+            "entry 0 of the plan's trials: 'arm' is missing",
+        ),
+        (plan("trials", lambda e: e.pop("trial")), "manifest.json", "'trial' is missing"),
+        (plan("trials", lambda e: e.update(block="1")), "manifest.json", "of another type"),
+        (plan("trials", lambda e: e.update(kind="external", pace=None)), "manifest.json", "'pace'"),
+        (plan("trials", lambda e: e.update(processes="x")), "manifest.json", "no whole number"),
+        (plan("contrasts", lambda e: e.pop("denominator")), "manifest.json", "'denominator'"),
+        (plan("a_a", lambda e: e.pop("statistics")), "manifest.json", "the plan's a_a"),
         (truncate_gzip, "scrapes.csv.gz", "cut off"),
         (foreign_scrape, "scrapes.csv.gz, line", "has no row in trials.csv"),
     ],
