@@ -11,8 +11,8 @@ Literature
 
 What few blocks do to a ratio.  With n blocks Fieller's set is bounded only while the mean of the
 denominator is t(n-1) standard errors above zero, that is while its coefficient of variation (sd
-over blocks / mean) stays below sqrt(n) / t(n-1): 0.11 for 2 blocks, 0.95 for 6, 1.57 for 12
-(`largest_bounded_cv`).  While it is bounded its half-width is about t(n-1) / sqrt(n) = 9.0, 1.05
+over blocks / mean) stays below sqrt(n) / t(n-1): 0.11 for 2 blocks, 0.95 for 6, 1.57 for 12.
+While it is bounded its half-width is about t(n-1) / sqrt(n) = 9.0, 1.05
 and 0.64 times sqrt(cv_x^2 + cv_y^2 - 2 r cv_x cv_y), relative to the ratio: two blocks say next to
 nothing, and going from 6 to 12 gains a factor of 1.65.
 """
@@ -62,11 +62,6 @@ class Interval:
 def quantile(n: int, level: float = CONFIDENCE) -> float:
     """Two-sided t quantile for n blocks: 12.71 for 2, 2.57 for 6, 2.20 for 12 at 95 %."""
     return float(stats.t.ppf(0.5 + level / 2, n - 1))
-
-
-def largest_bounded_cv(n: int, level: float = CONFIDENCE) -> float:
-    """Coefficient of variation of the denominator at which Fieller's set stops being bounded."""
-    return math.sqrt(n) / quantile(n, level) if n > 1 else 0.0
 
 
 def is_constant(values: Array) -> bool:

@@ -133,7 +133,6 @@ def render(figure: Figure) -> dict[str, bytes]:
     if engine is not None:
         engine.execute(figure)  # once: the three files must not differ
     figure.set_layout_engine("none")
-    files = {kind: io.BytesIO() for kind in ("svg", "pdf", "png")}
     svg: Any = FigureCanvasSVG(figure)  # the print methods are untyped
     pdf: Any = FigureCanvasPdf(figure)
     png: Any = FigureCanvasAgg(figure)

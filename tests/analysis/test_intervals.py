@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.intervals import Interval, fieller, largest_bounded_cv, mean_interval, quantile
+from analysis.intervals import Interval, fieller, mean_interval, quantile
 
 positive = st.floats(0.01, 100.0, allow_nan=False)
 
@@ -101,7 +101,7 @@ def test_a_constant_ratio_has_an_interval_of_no_width(values: list[float], facto
 @pytest.mark.parametrize(("n", "limit"), [(2, 0.1113), (6, 0.9529), (12, 1.5739)])
 def test_the_interval_is_bounded_up_to_the_stated_spread(n: int, limit: float) -> None:
     """The coefficients of variation in the module's text, checked on both sides."""
-    assert largest_bounded_cv(n) == pytest.approx(limit, abs=5e-4)
+    assert n**0.5 / quantile(n) == pytest.approx(limit, abs=5e-4)
     shape = np.array([1.0, -1.0] * (n // 2))
     shape /= shape.std(ddof=1)
     x = 10 + np.linspace(0, 1, n)
