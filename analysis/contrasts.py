@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.checks import fidelity
 from analysis.intervals import Array, Interval, fieller, is_constant, mean_interval
 from analysis.load import Run
 from analysis.measures import LEFT_ALONE, Measures
@@ -131,6 +132,12 @@ def evaluate(measures: Measures) -> list[dict[str, Any]]:
     run = measures.run
     declared = run.plan.get("contrasts") or []
     family = len(declared)
+    wrong = {
+        e["arm"]: f"{run.title(e['arm'])} fails its fidelity trial: reported/known − 1 = "
+        + f"{100 * e['worst']:+.1f} %".replace("-", "−")
+        for e in fidelity(run)
+        if e["verdict"] == "wrong"
+    }
     found: list[dict[str, Any]] = []
     for contrast in declared:
         x, y, statistics = contrast["numerator"], contrast["denominator"], contrast["statistics"]
@@ -172,4 +179,7 @@ def evaluate(measures: Measures) -> list[dict[str, Any]]:
             entry["verdict"], entry["why"] = "unavailable", entry["reason"]
         else:
             entry["verdict"], entry["why"] = verdict(entry["comparison"], p, family)
+            false = [wrong[entry[s]] for s in ("numerator", "denominator") if entry[s] in wrong]
+            if false:  # a collector that is cheap because it is wrong is a failed arm
+                entry["verdict"], entry["why"] = "undetermined", "; ".join(false)
     return found

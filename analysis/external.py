@@ -22,6 +22,7 @@ from analysis.load import Run
 NULL_AGENT = "null_agent"
 PACES = ("paced", "hot")
 HOOK = "sched_switch"  # the event whose rate every row records
+TIMER = "bpf_timer"  # kernel statistics do not count a kernel timer's runs
 
 
 def in_other_tasks(run: Run, arm: str) -> bool:
@@ -72,11 +73,19 @@ def calibrated(run: Run, arm: str) -> bool:
     return run.arms.get(arm, {}).get("hook") == HOOK
 
 
+def times_itself(run: Run, arm: str) -> bool:
+    """True if only the arm's own clock (kernel_ns) sees its programs: kernel timers."""
+    return run.arms.get(arm, {}).get("hook") == TIMER
+
+
 def external_reason(run: Run, arm: str, pace: str = "paced") -> str:
     """Why the arm has no added cost per switch; empty if nothing stands against it."""
     if not calibrated(run, arm):
         event = run.arms.get(arm, {}).get("hook") or "no named event"
-        return f"its programs run in other tasks, on {event}, whose cost nothing here measures"
+        return (
+            f"its programs run outside its reader, on {event}, which no workload counts out, and "
+            "no row has a time that they took themselves"
+        )
     trials = run.trials[(run.trials["kind"] == "external") & (run.trials["pace"] == pace)]
     for name in (arm, NULL_AGENT):
         rows = trials[trials["arm"] == name]

@@ -58,7 +58,7 @@ def machine(run: Run) -> str:
 
 
 def provenance(r: Results) -> str:
-    """Machine, date and number of blocks of a run, for captions."""
+    """Machine, date, number of blocks and how long one measures a cell, for captions."""
     used = {len(r.measures.get(m, a, lv)) for m in ("agent", "published") for a in r.arms
             for lv in r.levels} - {0}  # fmt: skip
     n = f"n = {min(used)} to {max(used)}" if len(used) > 1 else f"n = {max(used, default=0)}"
@@ -69,7 +69,7 @@ def provenance(r: Results) -> str:
         else ""
     )
     open_end = "" if r.run.finished else " The run is unfinished."
-    return f"{machine(r.run)}; {date}; {n} blocks.{made}{open_end}"
+    return f"{machine(r.run)}; {date}; {n} blocks{r.window_text()}.{made}{open_end}"
 
 
 def _csv(name: str, rows: list[Row]) -> str:

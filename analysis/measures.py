@@ -4,8 +4,8 @@ A cell is arm, replica and process level; a measure fixes the state of the kerne
 
     agent         100 agent_ns / window_ns, statistics off: the reader's cgroup, gross
     others        100 (switches / window_ns) x ns per switch (paced): programs in other tasks.
-                  Where no event is counted (a kernel timer), 100 kernel_ns / kernel_life_ns: the
-                  program's own clock, over the whole life of the trial
+                  Where no event is counted out, 100 kernel_ns / kernel_life_ns: the program's own
+                  clock, over the whole life of the trial
     others_hot    the same with the back-to-back calibration
     headline      agent + others                                (gross)
     headline_hot  agent + others_hot
@@ -13,7 +13,10 @@ A cell is arm, replica and process level; a measure fixes the state of the kerne
     agent_net     agent - the same
     system        100 busy_ns / window_ns - the same of the null agent: the whole machine's change
     agent_on      100 agent_ns / window_ns, statistics on
-    published     100 (agent_ns + bpf_run_ns) / window_ns, statistics on: the articles' method
+    bpf_run       100 bpf_run_ns / window_ns, statistics on
+    self_timed    100 kernel_ns / kernel_life_ns, statistics on
+    published     agent_on + bpf_run: the articles' method. For a kernel timer, whose runs kernel
+                  statistics do not see, agent_on + self_timed
     runs_per_s    bpf_run_count per second, statistics on (1/s, not percent)
     ns_per_run    bpf_run_ns / bpf_run_count, statistics on (ns, not percent)
     switches_per_s  context switches per second, statistics off (1/s, not percent)
@@ -34,7 +37,14 @@ from typing import cast
 
 import pandas as pd
 
-from analysis.external import NULL_AGENT, calibrated, external_reason, in_other_tasks, ns_per_switch
+from analysis.external import (
+    NULL_AGENT,
+    calibrated,
+    external_reason,
+    in_other_tasks,
+    ns_per_switch,
+    times_itself,
+)
 from analysis.load import Run
 
 NOT_PLANNED = "not planned at this level"
@@ -48,6 +58,8 @@ MEASURES = {
     "headline_net": "headline, net of the null agent",
     "published": "published method",
 }
+
+ON = ("published", "agent_on", "bpf_run", "self_timed", "runs_per_s", "ns_per_run")  # statistics
 
 
 def level_text(level: int) -> str:
@@ -74,7 +86,7 @@ def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
             "block": rows["block"].astype(int),
             "processes": ns("processes"),
             "agent": 100 * ns("agent_ns") / window,
-            "bpf": 100 * ns("bpf_run_ns") / window,
+            "bpf_run": 100 * ns("bpf_run_ns") / window,
             "busy": 100 * ns("busy_ns") / window,
             "switch_ratio": ns("switches") / window,  # per ns
             "self_timed": 100 * ns("kernel_ns") / ns("kernel_life_ns").replace(0, float("nan")),
@@ -142,9 +154,10 @@ class Measures:
                 return agent  # an arm without programs elsewhere needs no switch count
             others = self.get(measure.replace("headline", "others"), arm, level, replica)
             return (agent + others).dropna()
+        if arm == NULL_AGENT and measure in ("headline_net", "agent_net", "system"):
+            # nothing is left of it, by definition and not by measurement
+            return self.get("agent", arm, level, replica).iloc[:0]
         if measure in ("headline_net", "agent_net"):
-            if arm == NULL_AGENT:  # nothing is left of it, by definition and not by measurement
-                return self.get("agent", arm, level, replica).iloc[:0]
             gross = self.get(measure.removesuffix("_net"), arm, level, replica)
             return (gross - self.get("agent", NULL_AGENT, level)).dropna()
         if measure == "system":
@@ -156,8 +169,9 @@ class Measures:
             agent = self.get("agent_on", arm, level, replica)
             if not in_other_tasks(self.run, arm):
                 return agent
-            return (agent + self.column("bpf", "on", arm, level, replica)).dropna()
-        if measure in ("runs_per_s", "ns_per_run"):
+            seen = "self_timed" if times_itself(self.run, arm) else "bpf_run"
+            return (agent + self.column(seen, "on", arm, level, replica)).dropna()
+        if measure in ("bpf_run", "self_timed", "runs_per_s", "ns_per_run"):
             return self.column(measure, "on", arm, level, replica)
         if measure == "switches_per_s":
             return 1e9 * self.column("switch_ratio", "off", arm, level, replica)
@@ -184,9 +198,7 @@ class Measures:
         """Why the cell has no value, in words; empty if it has one."""
         if len(self.get(measure, arm, level)):
             return ""
-        statistics = (
-            "on" if measure in ("published", "agent_on", "runs_per_s", "ns_per_run") else "off"
-        )
+        statistics = "on" if measure in ON else "off"
         t = self.run.trials
         rows = t[(t["kind"] == "cost") & (t["arm"] == arm)]
         at = rows["processes_target"].fillna(LEFT_ALONE) == level
@@ -203,7 +215,9 @@ class Measures:
         if measure.startswith(("headline", "others")) and in_other_tasks(self.run, arm):
             found = external_reason(self.run, arm, "hot" if measure.endswith("hot") else "paced")
             return found or "cost and calibration share no valid block"
-        if measure == "published":
+        if measure == "published" and times_itself(self.run, arm):
+            return "its program's own time is missing from its rows"
+        if measure in ON:
             return "kernel statistics are missing from its rows"
         return (
             "its rows and the null agent's share no valid block"

@@ -17,8 +17,10 @@ from analysis.contrasts import POWER, Comparison, compare, verdict
 from analysis.intervals import Array, Interval, is_constant, mean_interval, quantile
 from analysis.measures import LEFT_ALONE, Measures
 from analysis.permutation import ALPHA, smallest_p
+from analysis.text import interval
 
 PROJECTED_BLOCKS = (2, 6, 8, 12, 24)
+DRIFTING = ("agent", "published")
 
 
 def a_a(measures: Measures) -> dict[str, Any] | None:
@@ -103,13 +105,12 @@ def drift(measures: Measures) -> dict[str, Any]:
     averaged, so that one line is fitted a run. A drift does not bias paired contrasts; it says that
     the absolute level depends on when it was measured. Cells that lack a block are left out.
     """
-    cells: list[pd.Series[float]] = []
-    for arm in measures.arms:
-        for level in measures.levels:
-            for measure in ("agent", "published"):
-                values = measures.get(measure, arm, level)
-                if len(values) >= 3 and float(values.mean()) > 0:
-                    cells.append(100 * values / float(values.mean()))
+    names = [(m, arm, lv) for arm in measures.arms for lv in measures.levels for m in DRIFTING]
+    return _drift([measures.get(*name) for name in names])
+
+
+def _drift(series: list[pd.Series[float]]) -> dict[str, Any]:
+    cells = [100 * s / float(s.mean()) for s in series if len(s) >= 3 and float(s.mean()) > 0]
     if not cells:
         return {"slope": Interval(None, None, None, 0, "drift needs three blocks"), "cells": 0}
     most = max(len(c) for c in cells)
@@ -119,8 +120,24 @@ def drift(measures: Measures) -> dict[str, Any]:
     return {"slope": slope, "cells": int(table.shape[1])}
 
 
+def warnings(measures: Measures) -> list[str]:
+    """The drift of the A/A arm, both replicas together, where its interval leaves out 0."""
+    pair = a_a(measures)
+    if pair is None:
+        return []
+    measure = "published" if pair["statistics"] == "on" else "agent"
+    cells = [measures.get(measure, pair["arm"], pair["level"], replica) for replica in (1, 2)]
+    slope: Interval = _drift(cells)["slope"]
+    if slope.low is None or slope.high is None or slope.low <= 0 <= slope.high:
+        return []
+    return [
+        f"{measures.run.title(pair['arm'])} drifted by {interval(slope)} % of its mean per block: "
+        "its level depends on when it was measured; contrasts, paired by block, do not"
+    ]
+
+
 def harness(measures: Measures) -> dict[str, Any]:
-    """The runner's own CPU (percent of a core) and wake-ups inside the windows."""
+    """CPU (percent of a core) and wake-ups of the runner and what drives it inside the windows."""
     t = measures.run.trials
     rows = t[(t["kind"] == "cost") & (t["status"] == "ok")]
     cost = rows[["harness_ns", "window_ns", "block"]].dropna()

@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from analysis import figures, tables, tables_instrument
+from analysis import figures, tables, tables_article, tables_instrument
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
 from analysis.summary import sentence, summarise
@@ -27,8 +27,9 @@ __all__ = ["process", "process_all", "sentence"]
 
 SUMMARY = "summary.json"
 TABLES = (
-    tables.article,
+    tables_article.article,
     tables.arms,
+    tables.accounts,
     tables.verdicts,
     tables.methods,
     tables.scaling,

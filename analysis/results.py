@@ -10,6 +10,8 @@ from analysis.intervals import Interval, mean_interval
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures
 
+ONE_CLOCK = "no second instrument: its program times itself in both methods"
+
 
 @dataclass(frozen=True)
 class Results:
@@ -48,6 +50,13 @@ class Results:
     def interval(self, measure: str, arm: str, level: int) -> Interval:
         """Mean over blocks with its interval."""
         return mean_interval(self.measures.get(measure, arm, level).to_numpy(dtype=float))
+
+    def window_text(self) -> str:
+        """How long a cell was measured in each block: " of 5 s", empty if nothing was."""
+        t = self.run.trials
+        rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)]
+        window = rows["window_ns"].dropna().astype(float)
+        return f" of {float(window.median()) / 1e9:.3g} s" if len(window) else ""
 
     def main_measure(self) -> str:
         """The one method that figures with a single method use.
@@ -89,7 +98,9 @@ def crosscheck(measures: Measures) -> list[dict[str, Any]]:
             entry["per_run"] = mean_interval(per_run)
             entry["per_run_gap"] = residual.scaled(1e7 / rate) if rate else None
             entry["reason"] = "; ".join(missing)
-            entry["text"] = entry["reason"] or external.agreement(residual)
+            alone = external.times_itself(measures.run, arm)
+            word = ONE_CLOCK if alone else external.agreement(residual)
+            entry["text"] = entry["reason"] or word
             made.append(entry)
     return made
 
@@ -115,5 +126,5 @@ def compute(run: Run) -> Results:
         harness=noise.harness(measures),
         fidelity=checks.fidelity(run),
         lines=lines,
-        warnings=checks.warnings(run),
+        warnings=checks.warnings(run) + noise.warnings(measures),
     )

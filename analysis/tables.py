@@ -1,4 +1,4 @@
-"""The tables: the article's own beside ours, every arm, verdicts. Each as CSV and Markdown."""
+"""The tables of a run's costs: every arm, its accounts, verdicts. Each as CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis import contrasts
 from analysis.contrasts import Comparison
-from analysis.external import in_other_tasks
+from analysis.external import in_other_tasks, times_itself
 from analysis.intervals import Interval
 from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
-from analysis.published import article_of, claim_at
 from analysis.results import Results
 from analysis.text import NOTHING, Table, ends, interval, number, p_text, span
 
@@ -31,95 +29,22 @@ def level_cell(level: int) -> int | None:
     return None if level == LEFT_ALONE else level
 
 
-def _mean_sd(values: Any) -> tuple[float | None, float | None]:
+def mean_sd(values: Any) -> tuple[float | None, float | None]:
     array = np.asarray(values, dtype=np.float64)
     return (float(array.mean()), float(array.std(ddof=0))) if len(array) else (None, None)
 
 
-def _plus_minus(mean: float | None, sd: float | None) -> str:
+def plus_minus(mean: float | None, sd: float | None) -> str:
     return NOTHING if mean is None else f"{number(mean)} ± {number(sd, 2)}"
 
 
-def _claimed(claim: Row | None, side: str) -> str:
-    if claim is None:
-        return NOTHING
-    mean, sd = claim[f"{side}_percent_core"], claim.get(f"{side}_sd")
-    return f"{mean:g}" if sd is None else f"{mean:g} ± {sd:g}"
-
-
-def _ratio(c: Comparison | None) -> str:
+def ratio_text(c: Comparison | None) -> str:
     if c is None or c.ratio.estimate is None:
         return NOTHING if c is None else f"{NOTHING} ({c.ratio.note})"
     text = f"{number(c.ratio.estimate)}×"
     if c.ratio.low is None and c.ratio.high is None:
         return f"{text} ({c.ratio.note})"
     return f"{text} {span(c.ratio.low, c.ratio.high, c.ratio.estimate)}"
-
-
-def article(r: Results) -> Table | None:
-    """The article's table, its own numbers beside ours. None for a study without an article."""
-    source = article_of(r.run.study)
-    if source is None or source["proc"] not in r.run.arms:
-        return None
-    pair = {"proc": source["proc"], "ebpf": source["ebpf"]}
-    rows: list[Row] = []
-    shown: list[list[str]] = []
-    for level in r.levels:
-        claim = claim_at(r.run.study, level)
-        if claim is None and len(r.levels) > 2:
-            continue  # a scaling run's other levels are in its own table
-        row: Row = {"processes": level_cell(level), "claim": claim and claim["id"]}
-        text: dict[str, str] = {}
-        both: dict[str, Comparison | None] = {}
-        for measure in ("published", "headline"):
-            for side, arm in pair.items():
-                values = r.measures.get(measure, arm, level)
-                mean, sd = _mean_sd(values)
-                row |= {f"{side}_{measure}_percent_core": mean, f"{side}_{measure}_sd": sd}
-                row[f"{side}_{measure}_n"] = len(values)
-                if measure == "published":
-                    text[side + measure] = _plus_minus(mean, sd)
-                else:
-                    text[side + measure] = interval(r.interval(measure, arm, level))
-                if not len(values):
-                    reason = r.measures.reason(measure, arm, level)
-                    row[f"{side}_{measure}_reason"] = reason
-                    text[side + measure] = NOTHING if reason.startswith(NOT_PLANNED) else reason
-            x, y = (r.measures.get(measure, arm, level) for arm in pair.values())
-            c = contrasts.compare(x, y)
-            both[measure] = c if c.blocks else None
-            row |= ends(f"ratio_{measure}", c.ratio)
-        for key in ("proc_percent_core", "proc_sd", "ebpf_percent_core", "ebpf_sd", "ratio"):
-            row[f"article_{key}"] = claim.get(key) if claim else None
-        rows.append(row)
-        shown.append(
-            [
-                level_text(level),
-                *(text[side + "published"] for side in pair),
-                _ratio(both["published"]),
-                *(text[side + "headline"] for side in pair),
-                _ratio(both["headline"]),
-                *(_claimed(claim, side) for side in pair),
-                f"{claim['ratio']}×" if claim else NOTHING,
-            ]
-        )
-    if not rows:
-        return None
-    head = ["% of one core"]
-    for method in ("published method", "headline"):
-        head += [f"/proc, {method}", f"eBPF, {method}", f"ratio, {method}"]
-    head += ["/proc, article", "eBPF, article", "ratio, article"]
-    return make_table(
-        "article",
-        rows,
-        head,
-        shown,
-        "Published method: reader and program run time with kernel statistics on, mean ± "
-        "population sd over blocks. Headline: statistics off, reader and calibrated cost of the "
-        "program in other tasks, mean [95 % interval]. Ratios: Fieller's 95 % "
-        "interval over blocks.",
-        f"Article: {source['title']}. {source['machine']}. {source['protocol']}.",
-    )
 
 
 def arms(r: Results) -> Table:
@@ -130,7 +55,7 @@ def arms(r: Results) -> Table:
         for arm in r.arms:
             row: Row = {"arm": arm, "title": r.run.title(arm), "processes": level_cell(level)}
             published = r.measures.get("published", arm, level)
-            row["published_mean"], row["published_sd"] = _mean_sd(published)
+            row["published_mean"], row["published_sd"] = mean_sd(published)
             row["published_n"] = len(published)
             for measure in (
                 "headline",
@@ -154,7 +79,7 @@ def arms(r: Results) -> Table:
                 [
                     r.run.title(arm),
                     level_text(level),
-                    _plus_minus(row["published_mean"], row["published_sd"]),
+                    plus_minus(row["published_mean"], row["published_sd"]),
                     *(
                         interval(r.interval(measure, arm, level))
                         for measure in ("headline", "headline_net", "agent")
@@ -168,9 +93,58 @@ def arms(r: Results) -> Table:
     head += ["programs in other tasks", "blocks", "state"]
     note = (
         "Percent of one core. Headline and its parts: mean [95 % interval] over blocks, statistics "
-        "off; net: less the process that only sleeps. An arm that cannot run has no cost, not 0."
+        "off; net: less the process that only sleeps. An arm that cannot run has no cost, not 0. "
+        f"Measured: the blocks given{r.window_text()} each."
     )
     return make_table("arms", rows, head, shown, note)
+
+
+def _bpf_run(r: Results, arm: str, level: int) -> str:
+    if r.run.arms[arm].get("context") in (None, "none"):
+        return "none"
+    if not times_itself(r.run, arm):
+        return interval(r.interval("bpf_run", arm, level))
+    timed = r.interval("self_timed", arm, level)
+    return f"unseen; by its own clock {interval(timed)}" if timed.n else NOTHING
+
+
+def accounts(r: Results) -> Table:
+    """What each arm is written in and holds, and three accounts of its cost that are never one."""
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for level in r.levels:
+        for arm in r.arms:
+            asked = [r.measures.reason(name, arm, level) for name in ("agent", "agent_on")]
+            if all(reason.startswith(NOT_PLANNED) for reason in asked):
+                continue
+            about = r.run.arms[arm]
+            fields = [str(field) for field in about.get("fields") or []]
+            row: Row = {"arm": arm, "title": r.run.title(arm), "processes": level_cell(level)}
+            row |= {"language": about.get("language"), "fields": " ".join(fields)}
+            for measure in ("agent", "bpf_run", "self_timed", "system"):
+                row |= ends(measure, r.interval(measure, arm, level))
+            rows.append(row)
+            shown.append(
+                [
+                    r.run.title(arm),
+                    level_text(level),
+                    str(about.get("language") or NOTHING),
+                    ", ".join(fields).replace("_", " ") or "nothing",
+                    interval(r.interval("agent", arm, level)),
+                    _bpf_run(r, arm, level),
+                    interval(r.interval("system", arm, level)),
+                ]
+            )
+    head = ["arm", "level", "language", "fields read", "reader only", "BPF run time"]
+    head += ["whole machine's change"]
+    note = (
+        "Percent of one core, mean [95 % interval] over blocks. Reader only: its cgroup, with "
+        "statistics off. BPF run time: by kernel statistics, while they are on. Whole machine's "
+        "change: busy time of all CPUs less that of the null agent's trial in the same block, "
+        "statistics off, with all else that ran. Two arms that differ in language or fields differ "
+        "in cost for that too."
+    )
+    return make_table("accounts", rows, head, shown, note)
 
 
 def _compared(prefix: str, c: Comparison) -> Row:
@@ -210,7 +184,7 @@ def verdicts(r: Results) -> Table:
                 f"{names[0]} against itself (A/A)" if is_twin else f"{names[0]} against {names[1]}",
                 level_text(e["level"]),
                 MEASURES[e["measure"]],
-                _ratio(c),
+                ratio_text(c),
                 interval(c.difference) if c else NOTHING,
                 p_text(c.p if c else None),
                 p_text(e["p_adjusted"]),
@@ -246,7 +220,7 @@ def methods(r: Results) -> Table:
                     MEASURES[measure] + (" (declared)" if declared else ""),
                     interval(c.numerator),
                     interval(c.denominator),
-                    _ratio(c),
+                    ratio_text(c),
                     p_text(c.p),
                 ]
             )

@@ -16,12 +16,18 @@ def fidelity(r: Results) -> Table:
     shown: list[list[str]] = []
     for e in r.fidelity:
         row: Row = {"arm": e["arm"], "n": e["n"], **ends("error", e["error"])}
-        rows.append({**row, "worst": e["worst"], "verdict": e["verdict"], "reason": e["reason"]})
+        row |= {"worst": e["worst"], "allowed": e["allowed"]}
+        rows.append({**row, "verdict": e["verdict"], "reason": e["reason"]})
         mean: Interval = e["error"].scaled(100)
         text = NOTHING if mean.estimate is None else f"{mean.estimate:+.2f}".replace("-", "−")
         shown.append([r.run.title(e["arm"]), text, str(e["n"]), e["verdict"], e["reason"]])
     head = ["arm", "reported / known − 1, %", "trials", "verdict", "reason"]
-    return make_table("fidelity", rows, head, shown, "True: within 2 % of a known CPU use.")
+    note = (
+        "True: within 2 % of a known CPU use or, through /proc, within the two clock ticks of "
+        "10 ms by which its user and system times can be short. A wrong arm gets no verdict on its "
+        "cost."
+    )
+    return make_table("fidelity", rows, head, shown, note)
 
 
 def calibration(r: Results) -> Table:
@@ -108,5 +114,8 @@ def harness(r: Results) -> Table:
     text = [interval(h["percent_core"]), number(h["max_percent_core"])]
     text += [NOTHING if h["wakeups_max"] is None else str(h["wakeups_max"]), str(h["windows"])]
     head = ["harness, % of a core", "largest in a window", "most wake-ups in a window", "windows"]
-    note = "The runner and its ancestors inside the windows; its bound is 0.05 % and no wake-up."
+    note = (
+        "The runner and what drives it (its parents and what they started) inside the windows; "
+        "the bound is 0.05 % and no wake-up."
+    )
     return make_table("harness", [row], head, [text], note)

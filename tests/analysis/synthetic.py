@@ -34,15 +34,16 @@ ARMS: dict[str, tuple[str, str, str, float, float, float]] = {
 
 def arm_yaml(name: str) -> dict[str, Any]:
     title, source, context, *_ = ARMS[name]
-    hook = "sched_switch" if context == "others" and name != "bpf_timer" else None
+    hook = "sched_switch" if context == "others" else None
     return {
         "name": name,
         "title": title,
         "source": source,
         "context": context,
-        "hook": hook,
+        "hook": "bpf_timer" if name == "bpf_timer" else hook,
         "summary": "synthetic",
-        "language": "C",
+        "language": "Python" if "Python" in title else "C",
+        "fields": [] if source == "none" else ["pid", "cpu_time"],
         "programs": 1 if source == "ebpf" else 0,
     }
 
@@ -92,7 +93,7 @@ def make_plan(
                     "processes": a_a[2],
                 }
             )
-        hooked = [arm for arm in arms if arm_yaml(arm)["hook"]]
+        hooked = [arm for arm in arms if arm_yaml(arm)["hook"] == "sched_switch"]
         if external and hooked:
             cells += [
                 {

@@ -165,6 +165,16 @@ def test_two_instruments_are_never_compared(tmp_path: Path) -> None:
     assert entry["verdict"] == "unavailable" and "two instruments" in entry["why"]
 
 
+def test_a_collector_that_is_wrong_is_not_called_dearer_or_cheaper(tmp_path: Path) -> None:
+    def wrong(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if trial["kind"] == "fidelity" and trial["arm"] == "sched_switch_published":
+            row["reported_ns"] = round(row["known_ns"] * 0.95)
+
+    entry = evaluate(run_with(tmp_path, change=wrong))[0]
+    assert entry["comparison"].p < 0.05 and entry["verdict"] == "undetermined"
+    assert entry["why"] == ("eBPF, published fails its fidelity trial: reported/known − 1 = −5.0 %")
+
+
 def test_holm_goes_over_the_declared_family(tmp_path: Path) -> None:
     plan = synthetic.make_plan(
         synthetic.PROCESSES,

@@ -60,7 +60,9 @@ def test_units_stand_on_the_axes_and_no_title_is_burned_in(drawn: Path) -> None:
 def test_captions_name_machine_date_n_and_bars(drawn: Path) -> None:
     for kind in figures.KINDS:
         text = (drawn / f"{kind.name}.caption.txt").read_text()
-        assert "synthetic CPU, Linux 6.1.0-synthetic, x86_64; 2024-06-01; n = 6 blocks" in text
+        assert (
+            "synthetic CPU, Linux 6.1.0-synthetic, x86_64; 2024-06-01; n = 6 blocks of 2 s." in text
+        )
         assert "SYNTHETIC data" in text
     assert "95 % t intervals" in (drawn / "table_points.caption.txt").read_text()
     alt = (drawn / "table_points.alt.txt").read_text()

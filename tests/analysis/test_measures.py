@@ -12,7 +12,7 @@ import synthetic
 from analysis.external import calibration, ns_per_switch
 from analysis.load import Run, load_run
 from analysis.measures import Measures
-from analysis.results import crosscheck
+from analysis.results import ONE_CLOCK, crosscheck
 
 EBPF = "sched_switch_published"
 
@@ -80,7 +80,7 @@ def test_without_calibration_there_is_no_headline(tmp_path: Path) -> None:
 def test_a_hook_without_a_counted_rate_has_no_headline(tmp_path: Path) -> None:
     plan = synthetic.make_plan(["null_agent", "bpf_timer"], [None], 3, study="gauges")
     m = Measures(load_run(synthetic.write_run(tmp_path / "run", plan)))
-    assert "nothing here measures" in m.reason("headline", "bpf_timer", -1)
+    assert "no workload counts out" in m.reason("headline", "bpf_timer", -1)
 
 
 def test_calibration_recovers_the_ns_per_switch(tmp_path: Path) -> None:
@@ -126,16 +126,31 @@ def test_rounds_are_paired_by_themselves(tmp_path: Path) -> None:
 
 
 def test_a_kernel_timer_is_taken_at_its_own_word(tmp_path: Path) -> None:
-    """Nothing else sees it: 0.2 ms in 2 s are 0.01 % of a core, added to the reader."""
+    """Nothing else sees it: 0.2 ms in 2 s are 0.01 % of a core, added to the reader.
+
+    That goes for both methods: what kernel statistics say of its programs is not the timer's time.
+    """
     plan = synthetic.make_plan(["null_agent", "bpf_timer"], [None], 3, study="gauges")
 
     def timed(row: dict[str, Any], trial: dict[str, Any]) -> None:
         if trial["arm"] == "bpf_timer" and trial["kind"] == "cost":
             row |= {"kernel_ns": 200_000, "kernel_life_ns": 2_000_000_000}
+            if trial["statistics"] == "on":
+                row |= {"kernel_ns": 240_000, "bpf_run_ns": 700, "bpf_run_count": 1}
 
     m = Measures(load_run(synthetic.write_run(tmp_path / "run", plan, change=timed)))
     extra = m.get("headline", "bpf_timer", -1) - m.get("agent", "bpf_timer", -1)
     assert np.allclose(extra, 0.01) and len(extra) == 3
+    extra = m.get("published", "bpf_timer", -1) - m.get("agent_on", "bpf_timer", -1)
+    assert np.allclose(extra, 0.012) and len(extra) == 3
+    assert [e["text"] for e in crosscheck(m)] == [ONE_CLOCK]
+
+
+def test_a_timer_that_does_not_time_itself_has_no_published_cost(tmp_path: Path) -> None:
+    plan = synthetic.make_plan(["null_agent", "bpf_timer"], [None], 3, study="gauges")
+    m = Measures(load_run(synthetic.write_run(tmp_path / "run", plan)))
+    assert m.get("published", "bpf_timer", -1).empty
+    assert "own time is missing" in m.reason("published", "bpf_timer", -1)
 
 
 def test_the_crosscheck_agrees_or_names_the_gap(tmp_path: Path) -> None:

@@ -81,6 +81,17 @@ def test_a_drift_is_seen_and_its_absence_too(tmp_path: Path) -> None:
     assert "three blocks" in noise.drift(measures(tmp_path / "c", 2))["slope"].note
 
 
+def test_a_drift_of_the_a_a_arm_is_a_warning_with_its_interval(tmp_path: Path) -> None:
+    def warm(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if "agent_ns" in row and trial["arm"] == "proc_stat":
+            row["agent_ns"] = round(row["agent_ns"] * (1 + 0.05 * trial["block"]))
+
+    found = noise.warnings(measures(tmp_path / "a", 12, change=warm))
+    assert len(found) == 1 and found[0].startswith("/proc polling drifted by ") and "[" in found[0]
+    assert noise.warnings(measures(tmp_path / "b", 12)) == []
+    assert noise.warnings(measures(tmp_path / "c", 2)) == []
+
+
 def test_the_harness_is_counted_and_its_excess_named(tmp_path: Path) -> None:
     def heavy(row: dict[str, Any], trial: dict[str, Any]) -> None:
         row |= {"harness_ns": 4_000_000, "harness_wakeups": 3}
@@ -118,3 +129,24 @@ def test_a_collector_that_reports_half_is_wrong(tmp_path: Path) -> None:
     assert found["sched_switch"]["worst"] == pytest.approx(-0.5, abs=0.01)
     assert found["proc_stat"]["verdict"] == "true" and "null_agent" not in found
     assert any("failed arm" in line for line in checks.warnings(run))
+
+
+@pytest.mark.parametrize(
+    ("arm", "short_ns", "verdict"),
+    [
+        ("proc_stat", 19_000_000, "true"),  # 3.8 %, but less than two ticks
+        ("proc_stat", 21_000_000, "wrong"),
+        ("sched_switch", 19_000_000, "wrong"),  # counts in ns
+        ("sched_switch", 9_000_000, "true"),  # 1.8 %
+    ],
+)
+def test_fidelity_allows_for_clock_ticks_where_they_are_read(
+    tmp_path: Path, arm: str, short_ns: int, verdict: str
+) -> None:
+    def short(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if trial["kind"] == "fidelity":
+            row |= {"known_ns": 500_000_000, "reported_ns": 500_000_000 - short_ns}
+
+    found = {e["arm"]: e for e in checks.fidelity(measures(tmp_path, 1, change=short).run)}
+    assert found[arm]["verdict"] == verdict
+    assert found[arm]["allowed"] == (0.04 if arm == "proc_stat" else 0.02)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import math
 import os
@@ -17,7 +18,7 @@ import pytest
 import synthetic
 
 from analysis import report
-from analysis.load import RunError
+from analysis.load import RunError, load_run
 from analysis.report import process, process_all, sentence
 from analysis.write import put, put_json
 
@@ -78,6 +79,58 @@ def test_the_articles_table_stands_beside_ours(done: tuple[dict[str, Any], Path]
     assert "eBPF Is Cheaper, and the Gap Grows with Scale" in text
     arms = (done[1] / "tables" / "arms.md").read_text()
     assert "| /proc polling | 600 processes |" in arms
+
+
+def table(out: Path, name: str) -> list[dict[str, str]]:
+    with open(out / "tables" / f"{name}.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_articles_table_has_p_and_the_costs_net_as_well_as_gross(
+    done: tuple[dict[str, Any], Path],
+) -> None:
+    low, high = table(done[1], "article")
+    declared = done[0]["contrasts"][0]
+    assert float(high["p_headline"]) == declared["p"] == 2 / 64
+    assert float(high["p_adjusted_headline"]) == declared["p_adjusted"]
+    assert low["p_headline"] and not low["p_adjusted_headline"], "no declared contrast there"
+    assert high["p_published"] and not high["p_adjusted_published"], "not its declared method"
+    net = declared["beside"]["headline_net"]
+    arms = [row for row in table(done[1], "arms") if row["processes"] == "600"]
+    costs = {row["arm"]: float(row["headline_net"]) for row in arms if row["headline_net"]}
+    for column, value in (
+        ("ratio_headline_net", net["ratio"]["estimate"]),
+        ("ratio_headline_net_low", net["ratio"]["low"]),
+        ("proc_headline_net_percent_core", costs["proc_stat"]),
+        ("ebpf_headline_net_percent_core", costs["sched_switch_published"]),
+    ):
+        assert float(high[column]) == pytest.approx(value, rel=1e-5)
+    text = (done[1] / "tables" / "article.md").read_text()
+    assert "| p | net ratio |" in text and "| .031 (adjusted .031) |" in text
+
+
+def test_language_fields_and_three_accounts_stand_beside_each_arm(
+    done: tuple[dict[str, Any], Path], quick_run: Path
+) -> None:
+    rows = {row["arm"]: row for row in table(done[1], "accounts") if row["processes"] == "600"}
+    ebpf, null = rows["sched_switch_published"], rows["null_agent"]
+    assert (ebpf["language"], ebpf["fields"]) == ("C", "pid cpu_time")
+    trials = load_run(quick_run).trials
+    ok = trials[(trials["kind"] == "cost") & (trials["block"] > 0) & (trials["replica"] == 1)]
+    ok = ok[ok["processes_target"] == 600]
+    on = ok[(ok["arm"] == "sched_switch_published") & (ok["statistics"] == "on")]
+    off = ok[ok["statistics"] == "off"]
+    busy = {
+        arm: (100 * rows["busy_ns"] / rows["window_ns"]).mean() for arm, rows in off.groupby("arm")
+    }
+    run = (100 * on["bpf_run_ns"] / on["window_ns"]).mean()
+    assert float(ebpf["bpf_run"]) == pytest.approx(float(run), rel=1e-5)
+    change = busy["sched_switch_published"] - busy["null_agent"]
+    assert float(ebpf["system"]) == pytest.approx(float(change), rel=1e-4)
+    assert null["system"] == "", "it is what the others are set against"
+    text = (done[1] / "tables" / "accounts.md").read_text()
+    assert "| /proc polling | 600 processes | C | pid, cpu time |" in text and "| none |" in text
+    assert "of 2 s each" in (done[1] / "tables" / "arms.md").read_text()
 
 
 @pytest.mark.usefixtures("no_ink")
