@@ -29,9 +29,11 @@ def _interval(value: Interval | None) -> dict[str, Any] | None:
 def _comparison(c: Comparison | None) -> dict[str, Any]:
     if c is None:
         return {}
-    parts = ("numerator", "denominator", "difference", "ratio")
     return {
-        **{part: _interval(getattr(c, part)) for part in parts},
+        "numerator_cost": _interval(c.numerator),
+        "denominator_cost": _interval(c.denominator),
+        "difference": _interval(c.difference),
+        "ratio": _interval(c.ratio),
         "blocks": len(c.blocks),
         "dropped_blocks": c.dropped,
         "p": c.p,

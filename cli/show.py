@@ -24,7 +24,7 @@ def everything(session: Session) -> None:
     for study in session.studies:
         display(markdown(f"### {study}"))
         findings(session, study)
-        _tables(session.processed(study), ("article", "arms"))
+        _tables(session.processed(study), ("article", "arms", "accounts"))
         figures(session, study)
 
 

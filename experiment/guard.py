@@ -1,9 +1,9 @@
 """Nothing is left behind, however a run ends.
 
 A guard process is forked before anything else. It sleeps on a pipe that only the runner holds
-open; when the runner ends, even by SIGKILL, the pipe closes and the guard removes what that runner
-left: its groups, and the process group of the collector it had announced last. Should the guard be
-killed too, the next start repairs the groups.
+open; when the runner ends, even by SIGKILL, the pipe closes and the guard puts right what is left:
+the run's groups, the process group of the collector announced last, and drivers stopped for a
+window. Should the guard be killed too, the next start repairs the groups.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import signal
 import time
 from types import TracebackType
 
-from experiment.accounting import ACCOUNTS
+from experiment.accounting import ACCOUNTS, harness
 from experiment.accounting.group import start_ticks
 
 _DONE = b"0\n"
@@ -27,7 +27,10 @@ def repair() -> int:
 
 
 class Guard:
-    """Context manager around a whole run."""
+    """Context manager around a whole run. ``drivers``: what the runner may stop for a window."""
+
+    def __init__(self, drivers: list[int]) -> None:
+        self._drivers = drivers
 
     def __enter__(self) -> Guard:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
@@ -69,6 +72,7 @@ class Guard:
             while words := os.read(read_end, 4096).split():
                 last = words[-1]
             if last + b"\n" != _DONE:
+                harness.wake(self._drivers)
                 _clean_up_after(runner, int(last or b"0"))
         finally:
             os._exit(0)

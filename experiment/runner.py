@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment import doctor, estimate, fingerprint, guard, kernel, mounts, trial, workloads
-from experiment.accounting import ACCOUNTS, bpf_stats
+from experiment.accounting import ACCOUNTS, bpf_stats, harness
 from experiment.plan_hash import plan_hash, portable
 from experiment.run_folder import RunError, RunFolder
 
@@ -51,7 +51,7 @@ def execute(plan: dict[str, Any], out: Path, resume: bool = False) -> str:
     guard.repair()
     previous = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:
-        with guard.Guard() as guardian:
+        with guard.Guard(harness.polling(harness.drivers())) as guardian:
             return _execute(plan, folder, resume, guardian)
     finally:
         for number, handler in previous.items():

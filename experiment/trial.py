@@ -39,6 +39,9 @@ class Setting:
     announce: Callable[[int], None] = lambda process_group: None
     drivers: list[int] = field(default_factory=harness.drivers)
 
+    def __post_init__(self) -> None:
+        self.polling = harness.polling(self.drivers)
+
 
 class Invalid(Exception):
     """The window was measured and cannot be trusted; the text says why."""
@@ -196,13 +199,14 @@ def _measure(
         raise Unsettled(f"{row['processes']} processes at the start, {target} planned")
     machine_before = machine.read()
     bpf_before = programs.read()
-    harness_before = harness.at_start(setting.drivers)
-    agent_before = group.cpu_ns()
-    began = time.monotonic_ns()
-    time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
-    ended = time.monotonic_ns()
-    agent_after = group.cpu_ns()
-    harness_after = harness.at_end(setting.drivers)
+    with harness.stopped(setting.polling):
+        harness_before = harness.at_start(setting.drivers)
+        agent_before = group.cpu_ns()
+        began = time.monotonic_ns()
+        time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
+        ended = time.monotonic_ns()
+        agent_after = group.cpu_ns()
+        harness_after = harness.at_end(setting.drivers)
     bpf_after = programs.read()
     seen = machine.read().since(machine_before, ended - began)
     harness_ns, wakeups = harness_after.since(harness_before)

@@ -2,19 +2,24 @@
 
 Above and beside the runner may stand sudo, a notebook's kernel, papermill and the launcher; all of
 them are counted, so that one that polls shows up in the row. The shell or editor above them is part
-of the machine, as any other process is.
+of the machine, as any other process is. A notebook's kernel and papermill poll each second, so they
+are stopped for the length of a window.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiment.accounting.schedstat import descendants, thread_times
 
+_POLLING = (b"ipykernel", b"papermill", b"cli.execute")
 _OURS = (b"experiment", b"sudo", b"ipykernel", b"papermill", b"jupyter", b"study", b"cli")
 
 
@@ -38,6 +43,40 @@ def drivers() -> list[int]:
     family = descendants(chain[-1]) if chain else []
     own = set(descendants(os.getpid()))
     return chain + [pid for pid in family if pid not in own and pid not in chain]
+
+
+def polling(pids: list[int]) -> list[int]:
+    """Those of the drivers that poll and can be stopped unnoticed.
+
+    Not what a shell has started itself: it would take the terminal back from a stopped child.
+    """
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            if int(stat[1]) in pids and any(mark in word for word in words for mark in _POLLING):
+                found.append(pid)
+    return found
+
+
+def wake(pids: list[int]) -> None:
+    """Let stopped drivers go on; harmless for those that are not."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def stopped(pids: list[int]) -> Iterator[None]:
+    """Drivers that poll stand still inside the block."""
+    try:
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        wake(pids)
 
 
 @dataclass(frozen=True)

@@ -343,6 +343,29 @@ def test_statistics_that_somebody_else_has_on_make_a_row_without_them_invalid(tm
     assert "somebody else has BPF statistics on" in row["reason"]
 
 
+def test_a_runner_killed_inside_a_window_leaves_no_driver_stopped(tmp_path):
+    """papermill stands above the runner and is stopped with it: the guard lets it go on."""
+    plan = make_plan(tmp_path, names=("idle",), blocks=1, window_s=6.0)
+    driver = tmp_path / "papermill"
+    words = command(plan, tmp_path / "run")
+    driver.write_text(
+        f"import subprocess; p = subprocess.Popen({words!r}, stdout=subprocess.DEVNULL)\n"
+        "print(p.pid, flush=True); p.wait(); print('went on', flush=True)"
+    )
+    (tmp_path / "study").write_text(
+        f"import subprocess, sys; subprocess.run([sys.executable, {str(driver)!r}])"
+    )
+    top = [sys.executable, str(tmp_path / "study")]
+    with subprocess.Popen(top, stdout=subprocess.PIPE, text=True) as process:
+        runner = int(process.stdout.readline())
+        time.sleep(3)
+        chain = Path(f"/proc/{runner}/stat").read_text().rpartition(")")[2].split()
+        papermill = Path(f"/proc/{chain[1]}/stat").read_text().rpartition(")")[2].split()
+        assert papermill[0] == "T", "papermill should stand still inside the window"
+        os.kill(runner, signal.SIGKILL)
+        assert process.stdout.readline() == "went on\n"
+
+
 def test_a_reader_that_goes_away_ends_the_run(tmp_path, clean):
     plan, out = make_plan(tmp_path, blocks=20), tmp_path / "run"
     process = subprocess.Popen(command(plan, out), stdout=subprocess.PIPE)

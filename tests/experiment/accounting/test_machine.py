@@ -90,6 +90,37 @@ def test_parents_that_drive_a_run_are_found_and_the_shell_above_them_is_not(tmp_
     assert len(ast.literal_eval(done.stdout)) == 1
 
 
+def state(pid):
+    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+
+
+def test_drivers_that_poll_stand_still_inside_a_window_and_go_on_after_it():
+    with subprocess.Popen(["sleep", "60"]) as kernel:
+        with harness.stopped([kernel.pid]):
+            time.sleep(0.05)
+            assert state(kernel.pid) == b"T"
+        time.sleep(0.05)
+        assert state(kernel.pid) == b"S"
+        kernel.kill()
+
+
+def test_only_what_a_driver_has_started_is_stopped_and_never_what_a_shell_has(tmp_path):
+    script = tmp_path / "papermill"
+    script.write_text(
+        "import subprocess, sys\n"
+        "code = 'import time; time.sleep(60)'\n"
+        "kernel = subprocess.Popen([sys.executable, '-c', code, 'ipykernel_launcher'])\n"
+        "print(kernel.pid, flush=True); kernel.wait()"
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE) as top:
+        kernel = int(top.stdout.readline())
+        until = time.monotonic() + 5
+        while b"ipykernel" not in Path(f"/proc/{kernel}/cmdline").read_bytes():
+            assert time.monotonic() < until
+        assert harness.polling([top.pid, kernel]) == [kernel]
+        os.kill(kernel, 9)
+
+
 def test_what_a_driver_has_started_beside_the_runner_is_counted_and_the_runner_is_not(tmp_path):
     root = Path(__file__).resolve().parents[3]
     code = f"import os, sys; sys.path.insert(0, {str(root)!r}); "

@@ -1,0 +1,76 @@
+"""What the README shows is what the shipped raw data gives."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from analysis import report
+from analysis.load import load_run
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROCESSED = ROOT / "data" / "processed"
+
+
+def tracked(folder):
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", str(folder)], cwd=ROOT, capture_output=True, check=True
+    )
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+
+
+RUNS = sorted({path.parent for path in tracked(ROOT / "data" / "raw") if path.name == "trials.csv"})
+
+
+def main_run():
+    """The run that the README's figure comes from."""
+    shown = re.search(r"\]\((data/processed/processes/[^/)]+)/", README)
+    assert shown, "the README shows no figure of data/processed"
+    return ROOT / shown[1]
+
+
+def test_article_paper_and_scaling_of_processes_are_shipped_and_finished():
+    presets = {}
+    for path in RUNS:
+        run = load_run(path)
+        assert run.finished, path
+        presets.setdefault(run.manifest["study"], set()).add(run.manifest["preset"])
+    assert presets["processes"] >= {"article", "paper", "scaling"}
+    assert "gauges" in presets
+
+
+def test_the_readme_says_the_sentence_of_its_run_word_for_word():
+    summary = json.loads((main_run() / "summary.json").read_text(encoding="utf-8"))
+    said = " ".join(README.split())
+    assert " ".join(summary["sentence"].split()) in said
+
+
+def test_every_figure_table_and_page_that_the_readme_names_is_there():
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
+    assert links
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_the_readmes_tables_are_those_of_the_processed_runs():
+    tables = re.findall(r"(?:^\|.*\n)+", README, re.M)
+    shipped = [p.read_text(encoding="utf-8") for p in tracked(PROCESSED) if p.suffix == ".md"]
+    numbers = [t for t in tables if "% of one core" in t]
+    assert numbers, "the README shows no measured table"
+    for table in numbers:
+        for row in table.strip().splitlines()[2:]:
+            assert any(row in text for text in shipped), row
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_shipped_figures_and_tables_are_what_the_shipped_data_gives(run, tmp_path):
+    shipped = PROCESSED / run.parent.name / run.name
+    report.process(run, tmp_path)
+    files = [p for p in tracked(shipped) if p.suffix in (".svg", ".csv", ".md", ".txt", ".json")]
+    assert files, f"nothing of {run.name} is in data/processed"
+    for file in files:
+        made = tmp_path / file.relative_to(shipped)
+        assert made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
