@@ -498,10 +498,10 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("      blocks: 6\n", "", "processes/quick: key 'blocks' is missing"),
-        ("      blocks: 6\n", "      blocks: six\n", "blocks: 'six' must be int"),
-        ("      blocks: 6\n", "      blocks: 6\n      block: 6\n", "unknown key 'block'"),
-        ("      blocks: 6\n", "      blocks: 6\n      blocks: 7\n", "is given twice"),
+        ("      blocks: 7\n", "", "processes/quick: key 'blocks' is missing"),
+        ("      blocks: 7\n", "      blocks: six\n", "blocks: 'six' must be int"),
+        ("      blocks: 7\n", "      blocks: 7\n      block: 7\n", "unknown key 'block'"),
+        ("      blocks: 7\n", "      blocks: 7\n      blocks: 8\n", "is given twice"),
         ("numerator: proc_stat", "numerator: proc_start", "proc_start is not measured"),
         ("statistics: off", "statistics: false", "statistics: False must be str"),
         ("a_a: {arm: proc_stat", "a_a: {arm: nobody", "a_a: is not one of the cells"),

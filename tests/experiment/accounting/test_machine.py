@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -84,7 +85,9 @@ def test_parents_that_drive_a_run_are_found_and_the_shell_above_them_is_not(tmp_
     (tmp_path / "papermill").write_text(
         f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
     )
-    (tmp_path / "shell.sh").write_text(f"{sys.executable} {tmp_path}/papermill; true")
+    (tmp_path / "shell.sh").write_text(
+        f"{shlex.join([sys.executable, str(tmp_path / 'papermill')])}; true"
+    )
     shell = ["sh", str(tmp_path / "shell.sh")]
     done = subprocess.run(shell, text=True, capture_output=True, check=True)
     assert len(ast.literal_eval(done.stdout)) == 1
