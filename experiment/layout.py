@@ -59,8 +59,8 @@ def lay_out(preset: Preset, arms: Mapping[str, Arm], notes: list[str] | None = N
     hooked = [arm for arm in outside if arms[arm]["hook"] in CALIBRATED_HOOKS]
     if notes is not None:
         notes += [
-            f"{arm}: no workload counts out its event, {arms[arm]['hook']}: no external trials, its"
-            " cost in other tasks is not calibrated"
+            f"{arm}: no workload counts out its event, {arms[arm]['hook']}: no external trials; its"
+            " cost in other tasks is known only if its program times itself"
             for arm in outside
             if arm not in hooked
         ]

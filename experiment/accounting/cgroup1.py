@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from experiment.accounting.group import (
-    Account,
-    CgroupGroup,
-    owner_tag,
-    repair_cgroups,
-)
+from experiment.accounting.group import CgroupAccount, CgroupGroup
 from experiment.probes.cgroups import hierarchies
 
 
@@ -18,21 +11,13 @@ class _Group(CgroupGroup):
         return int((self.folder / "cpuacct.usage").read_text())
 
 
-class Cgroup1(Account):
+class Cgroup1(CgroupAccount):
     """Makes its groups directly under the root of the cpuacct hierarchy."""
 
     name = "cgroup1"
+    kind = _Group
+    missing = "no cgroup v1 hierarchy with the cpuacct controller is mounted"
 
-    def __init__(self) -> None:
-        root = hierarchies().cpuacct
-        if root is None:
-            raise OSError("no cgroup v1 hierarchy with the cpuacct controller is mounted")
-        self._root = Path(root)
-
-    def group(self, label: str) -> _Group:
-        return _Group(self._root / (owner_tag() + label))
-
-    @classmethod
-    def repair(cls) -> int:
-        root = hierarchies().cpuacct
-        return repair_cgroups(Path(root)) if root else 0
+    @staticmethod
+    def root() -> str | None:
+        return hierarchies().cpuacct

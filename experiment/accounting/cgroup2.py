@@ -8,14 +8,7 @@ steal accounting, stolen time: both are recorded beside it in each row.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from experiment.accounting.group import (
-    Account,
-    CgroupGroup,
-    owner_tag,
-    repair_cgroups,
-)
+from experiment.accounting.group import CgroupAccount, CgroupGroup
 from experiment.probes.cgroups import hierarchies
 
 
@@ -29,21 +22,13 @@ class _Group(CgroupGroup):
         raise OSError(f"{self.folder}/cpu.stat has no usage_usec")
 
 
-class Cgroup2(Account):
+class Cgroup2(CgroupAccount):
     """Makes its groups directly under the root of the unified hierarchy."""
 
     name = "cgroup2"
+    kind = _Group
+    missing = "no cgroup v2 hierarchy is mounted"
 
-    def __init__(self) -> None:
-        root = hierarchies().v2
-        if root is None:
-            raise OSError("no cgroup v2 hierarchy is mounted")
-        self._root = Path(root)
-
-    def group(self, label: str) -> _Group:
-        return _Group(self._root / (owner_tag() + label))
-
-    @classmethod
-    def repair(cls) -> int:
-        root = hierarchies().v2
-        return repair_cgroups(Path(root)) if root else 0
+    @staticmethod
+    def root() -> str | None:
+        return hierarchies().v2

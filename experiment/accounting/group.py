@@ -98,6 +98,32 @@ class CgroupGroup(Group):
         remove_cgroup(self.folder)
 
 
+class CgroupAccount(Account):
+    """Groups directly under the root of a hierarchy. Subclasses say which, and of what kind."""
+
+    kind: type[CgroupGroup]
+    missing: str
+
+    def __init__(self) -> None:
+        root = self.root()
+        if root is None:
+            raise OSError(self.missing)
+        self._root = Path(root)
+
+    @staticmethod
+    @abstractmethod
+    def root() -> str | None:
+        """Where the hierarchy is mounted; None if it is not."""
+
+    def group(self, label: str) -> CgroupGroup:
+        return self.kind(self._root / (owner_tag() + label))
+
+    @classmethod
+    def repair(cls) -> int:
+        root = cls.root()
+        return repair_cgroups(Path(root)) if root else 0
+
+
 def read_pids(folder: Path) -> list[int]:
     """Processes directly in a cgroup folder; none if it is gone."""
     try:
