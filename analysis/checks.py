@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.intervals import mean_interval
 from analysis.load import Run
+from analysis.statistics.intervals import mean_interval
 
 FIDELITY_LIMIT = 0.02  # collectors must agree with a known CPU use within 2 %
 TICKS_NS = 20_000_000  # /proc counts user and system time in ticks of 10 ms, each rounded down

@@ -29,10 +29,10 @@ import pandas as pd
 from scipy import stats
 
 from analysis.checks import fidelity
-from analysis.intervals import Array, Interval, fieller, is_constant, mean_interval
 from analysis.load import Run
 from analysis.measures import LEFT_ALONE, Measures
-from analysis.permutation import ALPHA, blocks_needed, holm, sign_flip_p, smallest_p
+from analysis.statistics.intervals import Array, Interval, fieller, is_constant, mean_interval
+from analysis.statistics.permutation import ALPHA, blocks_needed, holm, sign_flip_p, smallest_p
 
 RATIO_MARGIN = (0.9, 1.1)
 DIFFERENCE_MARGIN = 0.005  # percent of one core

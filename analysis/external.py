@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.intervals import Interval, mean_interval
 from analysis.load import Run
+from analysis.statistics.intervals import Interval, mean_interval
 
 NULL_AGENT = "null_agent"
 PACES = ("paced", "hot")

@@ -14,9 +14,9 @@ import pandas as pd
 from scipy import stats
 
 from analysis.contrasts import POWER, Comparison, compare, verdict
-from analysis.intervals import Array, Interval, is_constant, mean_interval, quantile
 from analysis.measures import LEFT_ALONE, Measures
-from analysis.permutation import ALPHA, smallest_p
+from analysis.statistics.intervals import Array, Interval, is_constant, mean_interval, quantile
+from analysis.statistics.permutation import ALPHA, smallest_p
 from analysis.text import interval
 
 PROJECTED_BLOCKS = (2, 6, 8, 12, 24)

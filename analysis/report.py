@@ -17,27 +17,28 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from analysis import figures, tables, tables_article, tables_instrument
+from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
 from analysis.summary import sentence, summarise
+from analysis.tables import article, costs, instrument
 from analysis.write import drop_stale, put, put_json
 
 __all__ = ["process", "process_all", "sentence"]
 
 SUMMARY = "summary.json"
 TABLES = (
-    tables_article.article,
-    tables.arms,
-    tables.accounts,
-    tables.verdicts,
-    tables.methods,
-    tables.scaling,
-    tables_instrument.fidelity,
-    tables_instrument.calibration,
-    tables_instrument.crosscheck,
-    tables_instrument.noise,
-    tables_instrument.harness,
+    article.article,
+    costs.arms,
+    costs.accounts,
+    costs.verdicts,
+    costs.methods,
+    costs.scaling,
+    instrument.fidelity,
+    instrument.calibration,
+    instrument.crosscheck,
+    instrument.noise,
+    instrument.harness,
 )
 
 
@@ -56,7 +57,7 @@ def process(run_dir: Path | str, out_dir: Path | str) -> dict[str, Any]:
         if table is not None:
             files.append(put(out / "tables" / f"{table.name}.csv", table.csv()))
             files.append(put(out / "tables" / f"{table.name}.md", table.markdown()))
-    drawn, left_out = figures.make(results, out / "figures")
+    drawn, left_out = kinds.make(results, out / "figures")
     files += drawn
     names = sorted(path.relative_to(out).as_posix() for path in files)
     summary = {**summarise(results), "figures_left_out": left_out, "files": names}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis import checks, contrasts, external, noise, scaling
-from analysis.intervals import Interval, mean_interval
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures
+from analysis.statistics.intervals import Interval, mean_interval
 
 ONE_CLOCK = "no second instrument: its program times itself in both methods"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.intervals import Array, Interval, mean_interval
 from analysis.measures import Measures
+from analysis.statistics.intervals import Array, Interval, mean_interval
 
 
 @dataclass(frozen=True)

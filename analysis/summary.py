@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from analysis.contrasts import Comparison, compare
-from analysis.figures import machine
-from analysis.intervals import Interval
+from analysis.figures.kinds import machine
 from analysis.measures import LEFT_ALONE
-from analysis.permutation import ALPHA, blocks_needed, smallest_p
 from analysis.published import article_of, claim_at
 from analysis.results import Results
+from analysis.statistics.intervals import Interval
+from analysis.statistics.permutation import ALPHA, blocks_needed, smallest_p
 from analysis.text import number, span
 
 CROSSCHECKED = ("headline", "published", "residual", "per_run", "per_run_gap")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.intervals import Interval
+from analysis.statistics.intervals import Interval
 
 CSV_DIGITS = 6  # far below any measurement's error, and the same text on every platform
 NOTHING = "—"

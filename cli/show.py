@@ -55,7 +55,7 @@ def _tables(folder: Path, names: tuple[str, ...] | list[str]) -> None:
 
 def figures(session: Session, study: str) -> None:
     """Every figure with its caption; one that was left out is named with the reason."""
-    from analysis.figures import KINDS  # loads matplotlib, see results.process
+    from analysis.figures.kinds import KINDS  # loads matplotlib, see results.process
 
     folder = session.processed(study)
     for name in [kind.name for kind in KINDS]:

@@ -11,7 +11,8 @@ import synthetic
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
-from analysis import figures, style
+from analysis.figures import kinds as figures
+from analysis.figures import style
 from analysis.load import load_run
 from analysis.results import Results, compute
 

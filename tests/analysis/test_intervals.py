@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.intervals import Interval, fieller, mean_interval, quantile
+from analysis.statistics.intervals import Interval, fieller, mean_interval, quantile
 
 positive = st.floats(0.01, 100.0, allow_nan=False)
 

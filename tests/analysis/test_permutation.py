@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.permutation import EXACT_UP_TO, blocks_needed, holm, sign_flip_p, smallest_p
+from analysis.statistics.permutation import (
+    EXACT_UP_TO,
+    blocks_needed,
+    holm,
+    sign_flip_p,
+    smallest_p,
+)
 
 # Whole numbers have exact sums: the brute force then needs no tolerance of its own.
 whole = st.integers(-50, 50)

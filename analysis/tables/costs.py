@@ -8,9 +8,9 @@ import numpy as np
 
 from analysis.contrasts import Comparison
 from analysis.external import in_other_tasks, times_itself
-from analysis.intervals import Interval
 from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
 from analysis.results import Results
+from analysis.statistics.intervals import Interval
 from analysis.text import NOTHING, Table, ends, interval, number, p_text, span
 
 Row = dict[str, Any]

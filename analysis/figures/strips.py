@@ -7,10 +7,10 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.figure_points import MOST_PANELS, row_level, shown_levels
+from analysis.figures.points import MOST_PANELS, row_level, shown_levels
+from analysis.figures.style import RULE, log_limits, log_ticks, looks, new_figure
 from analysis.measures import LEFT_ALONE, level_text
 from analysis.results import Results
-from analysis.style import RULE, log_limits, log_ticks, looks, new_figure
 
 Row = dict[str, Any]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.intervals import Interval
 from analysis.measures import MEASURES, level_text
 from analysis.noise import PROJECTED_BLOCKS
 from analysis.results import Results
-from analysis.tables import Row, level_cell, make_table
+from analysis.statistics.intervals import Interval
+from analysis.tables.costs import Row, level_cell, make_table
 from analysis.text import NOTHING, Table, ends, interval, number
 
 

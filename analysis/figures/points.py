@@ -7,10 +7,10 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from analysis.figures.style import BLACK, GREY, RULE, log_limits, log_ticks, looks, new_figure
 from analysis.measures import LEFT_ALONE, NOT_PLANNED, level_text
 from analysis.published import article_of, claim_at
 from analysis.results import Results
-from analysis.style import BLACK, GREY, RULE, log_limits, log_ticks, looks, new_figure
 
 Row = dict[str, Any]
 METHODS = ("headline", "published")

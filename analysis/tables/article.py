@@ -6,7 +6,7 @@ from analysis import contrasts
 from analysis.measures import NOT_PLANNED, level_text
 from analysis.published import article_of, claim_at
 from analysis.results import Results
-from analysis.tables import Row, level_cell, make_table, mean_sd, plus_minus, ratio_text
+from analysis.tables.costs import Row, level_cell, make_table, mean_sd, plus_minus, ratio_text
 from analysis.text import NOTHING, Table, ends, interval, p_text
 
 METHODS = ("published", "headline", "headline_net")

@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis import scaling
+from analysis.figures.style import log_limits, log_ticks, looks, new_figure
 from analysis.measures import MEASURES
 from analysis.results import Results
-from analysis.style import log_limits, log_ticks, looks, new_figure
 from analysis.text import interval
 
 Row = dict[str, Any]

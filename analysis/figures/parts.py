@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.external import NULL_AGENT, in_other_tasks
-from analysis.figure_points import row_level, shown_levels
-from analysis.intervals import fieller
+from analysis.figures.points import row_level, shown_levels
+from analysis.figures.style import BLACK, GREY, KERNEL, READER, SLEEP, looks, new_figure
 from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
 from analysis.results import Results
-from analysis.style import BLACK, GREY, KERNEL, READER, SLEEP, looks, new_figure
+from analysis.statistics.intervals import fieller
 from analysis.text import number
 
 Row = dict[str, Any]

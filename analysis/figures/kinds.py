@@ -9,10 +9,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from analysis import figure_parts, figure_points, figure_scaling, figure_strips
+from analysis.figures import parts, points, scaling, strips
+from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
 from analysis.results import Results
-from analysis.style import WIDTHS, in_style, render
 from analysis.text import Table
 from analysis.write import put
 
@@ -34,10 +34,10 @@ LEFT_OUT = {"cost_vs_processes": "no arm has a value at two process counts or mo
 KINDS = tuple(
     Kind(name, module.plotted, module.draw, module.caption, module.alt)
     for name, module in (
-        ("table_points", figure_points),
-        ("cost_vs_processes", figure_scaling),
-        ("where_cost_arises", figure_parts),
-        ("run_strips", figure_strips),
+        ("table_points", points),
+        ("cost_vs_processes", scaling),
+        ("where_cost_arises", parts),
+        ("run_strips", strips),
     )
 )
 

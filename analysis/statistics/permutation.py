@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.intervals import ROUNDING, Array
+from analysis.statistics.intervals import ROUNDING, Array
 
 ALPHA = 0.05
 EXACT_UP_TO = 20  # 2^19 sums by symmetry: 4 MB

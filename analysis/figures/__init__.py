@@ -1,0 +1,1 @@
+"""Figures of a run, drawn from rows that are written beside them."""

@@ -1,0 +1,1 @@
+"""Interval estimates and tests: pure functions of arrays, each with its literature."""

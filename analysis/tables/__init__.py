@@ -1,0 +1,1 @@
+"""Tables of a run, as CSV and Markdown."""
