@@ -62,7 +62,7 @@ def test_more_than_twenty_blocks_are_sampled_with_a_seed() -> None:
 def test_sampled_and_exact_p_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     d = np.random.default_rng(5).normal(0.4, 1, 14)
     exact = sign_flip_p(d)
-    monkeypatch.setattr("analysis.permutation.EXACT_UP_TO", 10)
+    monkeypatch.setattr("analysis.statistics.permutation.EXACT_UP_TO", 10)
     assert sign_flip_p(d) == pytest.approx(exact, abs=0.005)
 
 

@@ -33,9 +33,9 @@ def done(processed: tuple[dict[str, Any], Path]) -> tuple[dict[str, Any], Path]:
 @pytest.fixture
 def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers and texts of the figures, but no drawing: that has its own tests."""
-    kinds = [replace(kind, draw=lambda *_: None) for kind in report.figures.KINDS]
-    monkeypatch.setattr(report.figures, "KINDS", kinds)
-    monkeypatch.setattr(report.figures, "render", lambda figure: {})
+    kinds = [replace(kind, draw=lambda *_: None) for kind in report.kinds.KINDS]
+    monkeypatch.setattr(report.kinds, "KINDS", kinds)
+    monkeypatch.setattr(report.kinds, "render", lambda figure: {})
 
 
 def numbers(value: Any) -> list[float]:
@@ -223,7 +223,7 @@ def test_a_nan_never_reaches_a_file(tmp_path: Path) -> None:
 def test_all_runs_are_processed_and_bad_ones_named(
     quick_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report.figures, "make", lambda results, folder: ([], {}))
+    monkeypatch.setattr(report.kinds, "make", lambda results, folder: ([], {}))
     raw = tmp_path / "raw" / "processes"
     shutil.copytree(quick_run, raw / "good")
     shutil.copytree(quick_run, raw / "bad")
