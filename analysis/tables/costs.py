@@ -151,8 +151,9 @@ def _compared(prefix: str, c: Comparison) -> Row:
     return {
         "n": len(c.blocks),
         "dropped_blocks": c.dropped,
-        **ends(f"{prefix}numerator", c.numerator),
-        **ends(f"{prefix}denominator", c.denominator),
+        # not "numerator": that column names the arm
+        **ends(f"{prefix}numerator_cost", c.numerator),
+        **ends(f"{prefix}denominator_cost", c.denominator),
         **ends(f"{prefix}difference", c.difference),
         **ends(f"{prefix}ratio", c.ratio),
         "ratio_note": c.ratio.note,
