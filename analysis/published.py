@@ -1,30 +1,38 @@
-"""What the articles claim of the measured cells; the numbers are in published.yml."""
+"""What the articles claim of the measured cells, for tables and figures, from claims.yml."""
 
 from __future__ import annotations
 
-import functools
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from analysis.claims.data import ledger
 from analysis.measures import LEFT_ALONE
 
 # "About 100", "about 600": given to the nearest hundred. A machine that has 118 processes of its
 # own is still about 100; 60 is not, and 500 is not about 600.
 NEAR, NEAR_SHARE = 50, 0.25
-PUBLISHED_YML = Path(__file__).with_name("published.yml")
-
-
-@functools.cache
-def _articles() -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = yaml.safe_load(PUBLISHED_YML.read_text(encoding="utf-8"))
-    return loaded
 
 
 def article_of(study: str) -> dict[str, Any] | None:
-    """The article that a study reproduces, or None for a study of our own."""
-    return next((entry for entry in _articles() if entry["study"] == study), None)
+    """The article that a study reproduces, or None for a study of our own.
+
+    Keys title, machine, protocol, proc and ebpf (the arms that follow its algorithms),
+    headline_processes, claims: [{id, processes, proc_percent_core, proc_sd, ..., ratio}].
+    """
+    book = ledger()
+    for source in book.sources:
+        if study in source.studies:
+            claims = [
+                {
+                    "id": claim.id,
+                    "processes": claim.cell["processes"],
+                    **{k.replace("_sd_percent_core", "_sd"): v for k, v in claim.published.items()},
+                }
+                for claim in book.claims
+                if claim.cell is not None and claim.cell["study"] == study
+            ]
+            about = {key: getattr(source, key) for key in ("title", "machine", "protocol")}
+            return {**about, **source.studies[study], "claims": claims}
+    return None
 
 
 def claim_at(study: str, level: int) -> dict[str, Any] | None:

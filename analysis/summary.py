@@ -15,6 +15,7 @@ from analysis.statistics.intervals import Interval
 from analysis.statistics.permutation import ALPHA, blocks_needed, smallest_p
 from analysis.text import number, span
 
+COSTS = ("headline", "headline_net", "headline_hot", "agent", "others", "switches_per_s")
 CROSSCHECKED = ("headline", "published", "residual", "per_run", "per_run_gap")
 GENERALISES = "over blocks of this run on this machine, not over machines or boots"
 
@@ -60,7 +61,7 @@ def _cells(r: Results) -> list[dict[str, Any]]:
                     "n": len(published),
                 },
             }
-            for measure in ("headline", "headline_net", "headline_hot", "agent", "others"):
+            for measure in COSTS:
                 entry[measure] = _interval(r.interval(measure, arm, level))
             entry["reason"] = r.measures.reason("headline", arm, level)
             entry["reason_published"] = r.measures.reason("published", arm, level)

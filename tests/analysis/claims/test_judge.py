@@ -1,0 +1,327 @@
+"""From summaries to verdicts. The summaries here are made up: nothing in them was measured."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from analysis.claims import VERDICTS, judge, ledger
+
+Summary = dict[str, Any]
+
+
+def interval(estimate: float | None, low: float | None, high: float | None) -> Summary:
+    return {"estimate": estimate, "low": low, "high": high, "n": 12}
+
+
+def contrast(level: int | None = 600, **changed: Any) -> Summary:
+    return {
+        "id": f"proc_vs_published_{level}",
+        "numerator": "proc_stat",
+        "denominator": "sched_switch_published",
+        "statistics": "off",
+        "processes": level,
+        "measure": "headline",
+        "ratio": interval(20.0, 18.0, 23.0),
+        "difference": interval(1.15, 1.10, 1.20),
+        "p_adjusted": 0.003,
+        "detectable_percent_core": 0.08,
+        "verdict": "dearer",
+        "why": "adjusted p = 0.003",
+        **changed,
+    }
+
+
+def cell(arm: str, level: int | None = 600, **changed: Any) -> Summary:
+    base = {"arm": arm, "processes": level, "switches_per_s": interval(60.0, 50.0, 70.0)}
+    return {**base, "headline": interval(0.05, 0.04, 0.06), "reason": "", **changed}
+
+
+def summary(preset: str = "paper", name: str = "20260101T000000Z-x-00000000") -> Summary:
+    return {
+        **{"study": "processes", "run": name, "preset": preset, "finished": True},
+        **{"interval_ms": 1000, "levels": [100, 600], "generalises": "over blocks", "files": []},
+        "contrasts": [contrast(600), contrast(100, ratio=interval(4.0, 3.5, 4.6))],
+        "cells": [
+            cell("proc_stat"),
+            cell(
+                "sched_switch_published",
+                agent=interval(0.025, 0.02, 0.03),
+                others=interval(0.025, 0.015, 0.035),
+            ),
+        ],
+        "scaling": [],
+        "calibration": [],
+        "fidelity": [],
+    }
+
+
+def line(arm: str, slope: Summary, misfit: float | None = 0.03) -> Summary:
+    entry = {"arm": arm, "measure": "headline", "ns_per_process_and_scrape": slope}
+    return {**entry, "largest_relative_misfit": misfit}
+
+
+def scaling(flat: Summary, misfit: float | None = 0.03) -> Summary:
+    made = summary("scaling")
+    made["levels"] = [60, 5000]
+    made["scaling"] = [
+        line("proc_stat", interval(20_000.0, 19_000.0, 21_000.0), misfit),
+        line("sched_switch_published", flat, 0.5),
+    ]
+    return made
+
+
+def verdict(name: str, *runs: Summary, sessions: Any = ()) -> Summary:
+    entries = judge({"runs": list(runs), "sessions": list(sessions)})
+    return next(entry for entry in entries if entry["id"] == name)
+
+
+def with_contrast(**changed: Any) -> Summary:
+    made = summary()
+    made["contrasts"][0] = contrast(600, **changed)
+    return made
+
+
+def test_without_any_run_every_claim_waits_for_its_study() -> None:
+    entries = judge({"runs": [], "sessions": []})
+    assert {entry["verdict"] for entry in entries} == {"not yet measured"}
+    assert all(f"`{entry['study']}`" in entry["reason"] for entry in entries)
+    assert all(entry["measured"] is None and entry["run"] is None for entry in entries)
+
+
+def test_judging_changes_nothing_and_is_json() -> None:
+    index = {"runs": [summary(), scaling(interval(0.0, -50.0, 50.0))], "sessions": []}
+    before = copy.deepcopy(index)
+    entries = judge(index)
+    assert index == before
+    assert json.loads(json.dumps(entries, allow_nan=False)) == entries
+    assert {entry["verdict"] for entry in entries} <= set(VERDICTS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected", "said"),
+    [
+        ({}, "holds", "20.0× [18.0, 23.0] against 16.6×, which lies a factor of 1.08 below"),
+        ({"ratio": interval(16.0, 15.0, 18.0)}, "holds", "inside our interval"),
+        ({"ratio": interval(40.0, 33.0, 44.0)}, "holds", "a factor of 1.99 below"),
+        ({"ratio": interval(40.0, 34.0, 44.0)}, "contradicted", "another size"),
+        ({"ratio": interval(8.0, 7.5, 8.2)}, "contradicted", "a factor of 2.02 above"),
+        ({"ratio": interval(20.0, 9.0, 37.0)}, "undetermined", "factor of 4 apart"),
+        ({"ratio": interval(20.0, 9.0, None)}, "undetermined", "of the size"),
+        ({"verdict": "cheaper"}, "contradicted", "proc_stat is cheaper"),
+        ({"verdict": "indistinguishable"}, "contradicted", "proc_stat is indistinguishable"),
+        (
+            {"verdict": "undetermined", "why": "adjusted p = 0.2"},
+            "undetermined",
+            "smallest detectable effect 0.080 % of a core",
+        ),
+        (
+            {"verdict": "unavailable", "why": "EPERM", "ratio": None},
+            "not testable here",
+            "EPERM",
+        ),
+    ],
+)
+def test_a_ratio_needs_its_direction_and_its_size(
+    changed: Summary, expected: str, said: str
+) -> None:
+    found = verdict("PROC-3", with_contrast(**changed))
+    assert found["verdict"] == expected and said in found["reason"]
+    assert found["run"] == "20260101T000000Z-x-00000000"
+
+
+def test_the_reason_names_density_switch_rate_and_the_articles_own_protocol() -> None:
+    beside = summary("article", "20250101T000000Z-x-00000000")
+    beside["contrasts"] = [contrast(600, statistics="on", ratio=interval(21.0, 19.0, 23.0))]
+    reason = verdict("PROC-3", summary(), beside)["reason"]
+    assert "600 processes, 60 context switches a second, a scrape every 1 s" in reason
+    assert "by the article's protocol 21.0× [19.0, 23.0]" in reason
+
+
+def test_a_gain_within_noise_is_met_by_indistinguishable_too() -> None:
+    gauges = {**summary("quick"), "study": "gauges", "levels": [None]}
+    pair = {"numerator": "proc_files", "denominator": "bpf_timer", "processes": None}
+    gauges["contrasts"] = [contrast(None, **pair, verdict="indistinguishable")]
+    gauges["contrasts"][0]["ratio"] = interval(1.05, 0.95, 1.08)
+    assert verdict("PROC-1", gauges)["verdict"] == "holds"
+    gauges["contrasts"][0]["ratio"] = interval(4.0, 3.5, 4.5)
+    assert verdict("PROC-1", gauges)["verdict"] == "contradicted"
+
+
+def test_the_newest_finished_run_of_the_preferred_preset_answers() -> None:
+    old, new = summary(name="20260101T000000Z-x-0"), summary(name="20260201T000000Z-x-0")
+    unfinished = {**summary(name="20260301T000000Z-x-0"), "finished": False}
+    quick = summary("quick", "20260401T000000Z-x-0")
+    assert verdict("PROC-3", old, quick, unfinished, new)["run"] == new["run"]
+    assert verdict("PROC-3", unfinished, quick)["run"] == quick["run"]
+    assert verdict("PROC-3", summary("smoke"))["verdict"] == "not yet measured"
+
+
+def pooled(runs: list[Summary], **changed: Any) -> Summary:
+    entry = {
+        "id": "proc_vs_published_600",
+        "per_session": [{"run": run["run"], "reason": ""} for run in runs],
+        "generalises": "over 3 sessions",
+        "pooled": {
+            **{"ratio": interval(25.0, 20.0, 31.0), "difference": interval(1.1, 1.0, 1.2)},
+            **{"n_sessions": len(runs), "verdict": "dearer", "why": "adjusted p = 0.01"},
+            **changed,
+        },
+    }
+    names = [run["run"] for run in runs]
+    figures = {"files": ["figures/sessions-7in.svg"]}
+    return {"folder": "processes-paper-0", "runs": names, "contrasts": [entry], **figures}
+
+
+def test_three_sessions_are_preferred_to_the_newest_of_them() -> None:
+    runs = [summary(name=f"2026010{day}T000000Z-x-0") for day in (1, 2, 3)]
+    found = verdict("PROC-3", *runs, sessions=[pooled(runs)])
+    assert found["measured"]["estimate"] == 25.0 and len(found["runs"]) == 3
+    assert found["table"] == "sessions/processes-paper-0/tables/sessions.md"
+    assert found["figure"] == "sessions/processes-paper-0/figures/sessions-7in.svg"
+    assert "over 3 sessions" in found["reason"]
+    two = verdict("PROC-3", *runs[:2], sessions=[pooled(runs[:2])])
+    assert two["measured"]["estimate"] == 20.0 and two["runs"] == [runs[1]["run"]]
+
+
+def test_a_pooled_verdict_overrules_the_single_runs() -> None:
+    runs = [summary(name=f"2026010{day}T000000Z-x-0") for day in (1, 2, 3)]
+    found = verdict("PROC-3", *runs, sessions=[pooled(runs, verdict="cheaper")])
+    assert found["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("flat", "misfit", "five", "seven"),
+    [
+        (interval(10.0, -90.0, 110.0), 0.03, "holds", "holds"),
+        (interval(10.0, -90.0, 110.0), 0.20, "contradicted", "holds"),
+        (interval(100.0, -100.0, 300.0), 0.03, "undetermined", "undetermined"),
+        (interval(500.0, 400.0, 600.0), 0.03, "contradicted", "contradicted"),
+        (interval(150.0, 120.0, 180.0), 0.03, "holds", "holds"),  # above 0, yet within 1 %
+        (interval(10.0, -90.0, 110.0), None, "not yet measured", "holds"),
+    ],
+)
+def test_flat_is_an_interval_within_a_margin(
+    flat: Summary, misfit: float | None, five: str, seven: str
+) -> None:
+    run = scaling(flat, misfit)
+    assert verdict("PROC-5", run)["verdict"] == five
+    assert verdict("PROC-7", run)["verdict"] == seven
+
+
+def test_an_undetermined_slope_says_what_could_have_been_seen() -> None:
+    reason = verdict("PROC-7", scaling(interval(100.0, -100.0, 300.0)))["reason"]
+    assert "smallest detectable slope 0.20 µs" in reason
+
+
+def test_a_collector_that_is_wrong_is_not_cheap() -> None:
+    run = scaling(interval(10.0, -90.0, 110.0))
+    run["fidelity"] = [{"arm": "sched_switch_published", "worst": -0.4, "verdict": "wrong"}]
+    found = verdict("PROC-7", run)
+    assert found["verdict"] == "undetermined" and "−40.0 %" in found["reason"]
+
+
+def test_a_fleets_saving_holds_under_its_condition() -> None:
+    found = verdict("PROC-8", summary())
+    assert found["verdict"] == "holds when…"
+    assert "600 processes, 60 context switches a second" in found["condition"]
+    assert found["measured"]["estimate"] == pytest.approx(11.5)
+    assert found["measured"]["unit"] == "cores per 1,000 nodes"
+    little = with_contrast(difference=interval(0.3, 0.2, 0.4))
+    assert verdict("PROC-8", little)["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        (interval(0.025, 0.015, 0.035), "holds"),
+        (interval(0.025, -0.01, 0.06), "undetermined"),
+        (interval(0.0, -0.004, 0.004), "contradicted"),
+    ],
+)
+def test_a_reader_alone_undercounts_if_something_is_left_out(
+    others: Summary, expected: str
+) -> None:
+    run = summary()
+    run["cells"][1]["others"] = others
+    assert verdict("PROC-9", run)["verdict"] == expected
+
+
+def test_an_arm_that_could_not_load_leaves_the_undercount_untested() -> None:
+    run = summary()
+    run["cells"][1] |= {"others": interval(None, None, None), "reason": "unavailable: EPERM"}
+    found = verdict("PROC-9", run)
+    assert found["verdict"] == "not testable here" and "EPERM" in found["reason"]
+
+
+def test_one_counterexample_contradicts_a_bound() -> None:
+    found = verdict("PROC-4", summary())
+    assert found["verdict"] == "not yet measured" and "2 contrasts so far" in found["reason"]
+    bad = with_contrast(verdict="cheaper", ratio=interval(0.4, 0.3, 0.5))
+    found = verdict("PROC-4", bad)
+    assert found["verdict"] == "contradicted" and found["measured"]["estimate"] == 0.4
+    assert verdict("PROC-4", {**bad, "finished": False})["verdict"] == "not yet measured"
+    weak = with_contrast(verdict="cheaper", p_adjusted=0.2)
+    assert verdict("PROC-4", weak)["verdict"] == "not yet measured"
+    searched = {**summary(), "study": "crossover"}
+    assert verdict("PROC-4", searched)["verdict"] == "holds"
+
+
+def test_a_calibrated_cost_is_evidence_but_no_verdict() -> None:
+    run = summary()
+    paced = {"arm": "sched_switch_published", "pace": "paced"}
+    run["calibration"] = [{**paced, "interval": interval(3900.0, 3500.0, 4200.0)}]
+    found = verdict("PROC-6", run)
+    assert found["verdict"] == "not yet measured" and "3.9" in found["reason"]
+
+
+def fidelity(workload: str, ebpf: float, proc: float) -> list[Summary]:
+    pairs = (("sched_switch_published", ebpf), ("proc_stat", proc))
+    base = {"workload": workload, "n": 3, "verdict": "true"}
+    return [{**base, "arm": arm, "worst": worst} for arm, worst in pairs]
+
+
+def test_accuracy_holds_for_the_workloads_where_it_is_better() -> None:
+    run = {**summary(), "study": "accounts"}
+    run["fidelity"] = [*fidelity("busy", 0.001, -0.05), *fidelity("children", -0.4, -0.02)]
+    found = verdict("CORE-13", run)
+    assert found["verdict"] == "holds when…" and found["condition"].endswith("busy")
+    assert "children −40.0 against −2.0 %" in found["reason"]
+    assert found["measured"]["estimate"] == pytest.approx(-40.0)
+    run["fidelity"] = [*fidelity("busy", 0.001, -0.002), *fidelity("children", -0.4, -0.02)]
+    assert verdict("CORE-13", run)["verdict"] == "contradicted"
+    run["fidelity"] = fidelity("steady", 0.0, -0.1)  # one workload says too little
+    assert verdict("CORE-13", run)["verdict"] == "not yet measured"
+
+
+def test_levels_are_met_within_a_factor_of_two_and_zero_within_a_tick() -> None:
+    run = {**summary(), "study": "cores"}
+    ebpf = {"arm": "sched_switch_cores", "threads": 0, "user_time_ms": interval(2.0, 0.0, 4.0)}
+    top = {"arm": "top", "threads": 0, "user_time_ms": interval(50.0, 40.0, 60.0)}
+    run["cells"] = [ebpf, top]
+    assert verdict("CORE-6", run)["verdict"] == "holds"
+    top["user_time_ms"] = interval(20.0, 18.0, 22.0)
+    assert verdict("CORE-6", run)["verdict"] == "contradicted"
+    ebpf["user_time_ms"] = interval(40.0, 30.0, 50.0)
+    top["user_time_ms"] = interval(60.0, 55.0, 65.0)
+    assert verdict("CORE-6", run)["verdict"] == "contradicted"
+
+
+def test_criteria_are_told_in_words_with_their_numbers() -> None:
+    for entry in judge({"runs": [], "sessions": []}):
+        assert "{" not in entry["criterion"] and len(entry["criterion"]) > 50
+    found = verdict("PROC-3")
+    assert "proc_stat against sched_switch_published" in found["criterion"]
+    assert f"factor of {ledger().limits['within_factor']:g}" in found["criterion"]
+    assert found["rule"]["rule"] == "ratio"
+
+
+def test_a_published_change_in_percent_is_compared_as_a_ratio() -> None:
+    run = {**summary(), "study": "sensor"}
+    pair = {"numerator": "filter_in_user_space", "denominator": "filter_in_kernel"}
+    run["contrasts"] = [contrast(None, **pair, ratio=interval(5.2, 4.8, 5.6))]
+    found = verdict("SENSOR-5", run)  # -80 % is 5 times
+    assert found["verdict"] == "holds" and "against 5×" in found["reason"]
