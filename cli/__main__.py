@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from cli import parameters
 from cli.problem import Problem, did_you_mean
 
-COMMANDS = ("run", "plan", "figures", "doctor", "lab")
+COMMANDS = ("run", "plan", "figures", "claims", "doctor", "lab")
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,6 +69,10 @@ def dispatch(command: str, words: Sequence[str]) -> int:
         from cli import figures
 
         return figures.command(words)
+    if command == "claims":
+        from cli import claims
+
+        return claims.command(words)
     if command == "doctor":
         from cli import doctor
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from IPython import display as ipython
 
-from cli import results
+from cli import index, results
 from cli.session import Session
 
 # IPython's display functions carry no types
@@ -37,6 +37,15 @@ def findings(session: Session, study: str) -> None:
     for warning in found["warnings"]:
         display(markdown(f"- {warning}"))
     display(markdown(f"{found['machine']}; verdicts generalise {found['generalises']}."))
+
+
+def claims(session: Session) -> None:
+    """What the articles claim, judged by this session's runs alone."""
+    from analysis.claims import render
+    from cli.claims import judged
+
+    mine = {(study, session.runs[study]) for study in session.studies}
+    display(markdown(render.compact(judged(index.of(session.output, mine)))))
 
 
 def tables(session: Session, study: str) -> None:

@@ -1,0 +1,53 @@
+"""The summaries of many runs as one index: of a folder of results, or of the shipped runs alone."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from cli import paths
+from cli.problem import Problem
+
+SUMMARY = "summary.json"
+SESSIONS = "sessions"
+
+
+def shipped() -> set[tuple[str, str]] | None:
+    """(study, run) of the runs that belong to the package; None where git cannot tell.
+
+    A run is shipped if git tracks it: a clone's own measurements are ignored, and are nobody
+    else's.
+    """
+    command = ["git", "-C", str(paths.ROOT), "ls-files", "-z", "data/raw"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    names = [Path(name).parts for name in listed.stdout.decode().split("\0") if name]
+    found = {(parts[2], parts[3]) for parts in names if len(parts) > 4}
+    return found or None
+
+
+def of(output: Path, only: set[tuple[str, str]] | None = None) -> dict[str, Any]:
+    """{"runs": [...], "sessions": [...]} as the analysis returns it, from the summaries on disk.
+
+    only: (study, run) of the runs wanted; a session that holds another run is left out then.
+
+    Raises Problem for a run wanted that has no summary, or a damaged one.
+    """
+    folder = output / "processed"
+    found = sorted(folder.glob(f"*/*/{SUMMARY}"))
+    files = {path.parts[-3:-1]: path for path in found}
+    wanted = set(only) if only is not None else {n for n in files if n[0] != SESSIONS}
+    missing = sorted(wanted - set(files))
+    if missing:
+        study, run = missing[0]
+        raise Problem(f"no results of {study}/{run} in {folder}: ./study figures makes them")
+    runs = [paths.read_json(files[name]) for name in sorted(wanted)]
+    names = {str(run["run"]) for run in runs}
+    sessions = [paths.read_json(path) for name, path in files.items() if name[0] == SESSIONS]
+    return {
+        "runs": runs,
+        "sessions": [s for s in sessions if only is None or set(s["runs"]) <= names],
+    }
