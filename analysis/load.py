@@ -15,10 +15,10 @@ import pandas as pd
 import pandera.errors
 
 from analysis.order import in_order
-from analysis.schema import columns, file_of, frame_schema, schema
+from analysis.schema import columns, file_of, frame_schema, schema, versions
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
-PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace"]
+PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace", "workload"]
 # What the analysis looks up in the plan's entries.
 NEEDED: dict[str, dict[str, type]] = {
     "trials": {"trial": int, "block": int, "kind": str, "arm": str},
@@ -96,8 +96,10 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise _fail(file, None, f"unreadable ({error})", AGAIN) from None
     if not isinstance(manifest, dict):
         raise _fail(file, 1, "not a JSON object", AGAIN)
-    if manifest.get("schema") != schema()["schema"]:
-        cause = f"schema {manifest.get('schema')!r}, this version reads schema {schema()['schema']}"
+    if type(manifest.get("schema")) is not int or manifest["schema"] not in versions():
+        cause = (
+            f"schema {manifest.get('schema')!r}, this version reads schemas 1 to {versions()[-1]}"
+        )
         raise _fail(file, None, cause, "use the version of the package that made the run")
     for key, entry in schema()["manifest"].items():
         kind = {"integer": int, "string": str, "object": dict, "array": list}[entry["type"]]
@@ -182,13 +184,16 @@ def _records(file: Path, text: str, names: list[str]) -> tuple[list[list[str]], 
     return rows[1:], lines[1:]
 
 
-def _table(path: Path, table: str) -> tuple[pd.DataFrame, list[int]]:
+def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int]]:
+    """The table with the columns of today's schema; those the run's version lacks are empty."""
     file = path / file_of(table)
-    names = [column["name"] for column in columns(table)]
+    names = [column["name"] for column in columns(table, version)]
     rows, lines = _records(file, _text(file), names)
+    place = {name: position for position, name in enumerate(names)}
     made: dict[str, pd.Series[Any]] = {}
-    for position, column in enumerate(columns(table)):
-        cells = [record[position] or None for record in rows]
+    for column in columns(table):
+        position = place.get(column["name"])
+        cells = [None if position is None else record[position] or None for record in rows]
         if column["type"] != "integer":
             made[column["name"]] = pd.Series(cells, dtype="string")
             continue
@@ -240,7 +245,8 @@ def load_run(path: Path | str) -> Run:
     """
     path = Path(path)
     manifest = _manifest(path)
-    trials, lines = _table(path, "trials")
+    version = int(manifest["schema"])
+    trials, lines = _table(path, "trials", version)
     _against_plan(path, manifest["plan"], trials, lines)
     finished = {int(t["trial"]) for t in manifest["plan"]["trials"]} <= set(
         trials["trial"].astype(int)
@@ -248,7 +254,7 @@ def load_run(path: Path | str) -> Run:
     if not finished and not (path / file_of("scrapes")).exists():
         names = {c["name"]: pd.Series(dtype="Int64") for c in columns("scrapes")}
         return Run(path, manifest, trials, pd.DataFrame(names), False)
-    scrapes, lines = _table(path, "scrapes")
+    scrapes, lines = _table(path, "scrapes", version)
     known = scrapes["trial"].isin(trials["trial"]).to_numpy(dtype=bool)
     if finished and not known.all():
         at = int((~known).argmax())

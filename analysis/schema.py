@@ -15,15 +15,24 @@ SCHEMA_JSON = Path(__file__).resolve().parents[1] / "data" / "schema.json"
 
 @functools.cache
 def schema() -> dict[str, Any]:
-    """The raw data's schema: {"schema": 1, "tables": {name: {file, columns}}, "manifest": {}}."""
+    """The raw data's schema: {"schema": 2, "tables": {name: {file, columns}}, "manifest": {}}."""
     loaded: dict[str, Any] = json.loads(SCHEMA_JSON.read_text(encoding="utf-8"))
     return loaded
 
 
-def columns(table: str) -> list[dict[str, Any]]:
-    """The columns of `trials` or `scrapes`, in the order of the file."""
+def versions() -> range:
+    """Versions of the schema that can be read."""
+    return range(1, int(schema()["schema"]) + 1)
+
+
+def columns(table: str, version: int | None = None) -> list[dict[str, Any]]:
+    """The columns of `trials` or `scrapes`, in the order of the file.
+
+    With ``version`` those that a run of that version of the schema has: a column that came later
+    says so by its key ``since``.
+    """
     found: list[dict[str, Any]] = schema()["tables"][table]["columns"]
-    return found
+    return [c for c in found if version is None or c.get("since", 1) <= version]
 
 
 def file_of(table: str) -> str:
@@ -53,7 +62,8 @@ def frame_schema(table: str) -> pa.DataFrameSchema:
 def _row(name: str, entry: dict[str, Any], with_kinds: bool) -> str:
     allowed = ", ".join(f"`{value}`" for value in entry.get("values", []))
     empty = "never" if entry["required"] else "possible"
-    cells = [f"`{name}`", entry["type"], entry.get("unit") or "", empty, allowed, entry["meaning"]]
+    meaning = entry["meaning"] + (f" Since schema {entry['since']}." if "since" in entry else "")
+    cells = [f"`{name}`", entry["type"], entry.get("unit") or "", empty, allowed, meaning]
     if with_kinds:
         cells.insert(4, ", ".join(entry.get("kinds", [])) or "all")
     return "| " + " | ".join(cells) + " |"

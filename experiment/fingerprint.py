@@ -12,7 +12,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from experiment.probes import bpf, build, cgroups, machine, number, read
@@ -35,8 +35,12 @@ _OPTIONS = (
 _PREEMPTION = ("RT", "FULL", "LAZY", "VOLUNTARY", "NONE")
 
 
-def collect() -> dict[str, Any]:
+def collect(paths: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Read the fingerprint.
+
+    Args:
+        paths: ``python`` and ``system_python`` of the plan: the interpreters of the collectors that
+            are written in Python.
 
     Returns:
         A flat mapping with a few nested ones (``mitigations``, ``kernel_options``, ``versions``),
@@ -78,7 +82,7 @@ def collect() -> dict[str, Any]:
         "boot": boot,
         "steal_percent": lambda: _rounded(machine.steal_percent()),
         "systemd": cgroups.systemd_runs,
-        "versions": versions,
+        "versions": lambda: versions(paths or {}),
     }
     return {name: _known(part) for name, part in parts.items()}
 
@@ -197,7 +201,7 @@ def boot() -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()[:8] if text else None
 
 
-def versions() -> dict[str, str | None]:
+def versions(paths: Mapping[str, str]) -> dict[str, str | None]:
     """Versions of what measures and of what compiled the programs."""
     name, number_text = platform.libc_ver()
     return {
@@ -209,16 +213,30 @@ def versions() -> dict[str, str | None]:
         "gcc": _first_line("gcc", "--version"),
         "bpftool": _first_line("bpftool", "version"),
         "systemd": _first_line("systemctl", "--version") if cgroups.systemd_runs() else None,
+        "psutil": _package(paths.get("python"), "psutil"),
+        "bcc": _package(paths.get("system_python"), "bcc"),
     }
+
+
+def _package(python: str | None, name: str) -> str | None:
+    """The version of a package, asked of the interpreter that will import it, without importing."""
+    if python is None:
+        return None
+    return _said(
+        [python, "-c", f"from importlib.metadata import version; print(version('{name}'))"]
+    )
 
 
 def _first_line(tool: str, argument: str) -> str | None:
     path = build.tool_path(tool)
-    if path is None:
-        return None
+    return None if path is None else _said([path, argument])
+
+
+def _said(words: list[str]) -> str | None:
+    """The first line that a command prints; None if it cannot be run or fails."""
     try:
         done = subprocess.run(
-            [path, argument],
+            words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=10,

@@ -108,6 +108,7 @@ def _external(layout: Layout, external: External, random: Random) -> list[dict[s
             "replica": 1,
             "statistics": "off",
             "processes": external.level,
+            "workload": "switch",
             "interval_ms": EXTERNAL_INTERVAL_MS,
             **pace,
         }
@@ -124,6 +125,7 @@ def _fidelity(layout: Layout, arm: str) -> dict[str, Any]:
         "replica": 1,
         "statistics": "off",
         "processes": layout.fidelity_level,
+        "workload": "steady",
         "interval_ms": layout.interval_ms,
         "window_s": layout.fidelity_window_ms / 1000,
     }

@@ -17,10 +17,11 @@ from experiment.layout import lay_out
 from experiment.parameters import PlanError, levels, positive, timed, whole
 from experiment.plan_hash import plan_hash, portable
 from experiment.presets import Preset, PresetError
+from experiment.run_folder import schema_version
 
 __all__ = ["PlanError", "build", "plan_hash", "portable", "preset_names", "studies"]
 
-SCHEMA = 1
+SCHEMA = schema_version()
 MAX_BLOCKS = 1000
 
 

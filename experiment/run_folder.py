@@ -35,6 +35,12 @@ def run_name(plan: dict[str, Any], host: str | None = None, now: float | None = 
     return f"{stamp}-{name.lower()}-{plan_hash(plan)[:8]}"
 
 
+def schema_version() -> int:
+    """The version of the schema that the runner writes."""
+    with open(_SCHEMA, encoding="utf-8") as file:
+        return int(json.load(file)["schema"])
+
+
 def columns(table: str) -> list[str]:
     """Column names of a raw table, in order, from the shared schema."""
     with open(_SCHEMA, encoding="utf-8") as file:

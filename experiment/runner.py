@@ -14,12 +14,22 @@ import time
 from pathlib import Path
 from typing import Any
 
-from experiment import doctor, estimate, fingerprint, guard, kernel, mounts, trial, workloads
+from experiment import (
+    doctor,
+    estimate,
+    fingerprint,
+    guard,
+    kernel,
+    mounts,
+    source,
+    trial,
+    workloads,
+)
 from experiment.accounting import ACCOUNTS, bpf_stats, harness
 from experiment.plan_hash import plan_hash, portable
-from experiment.run_folder import RunError, RunFolder
+from experiment.run_folder import RunError, RunFolder, schema_version
 
-SCHEMA = 1
+SCHEMA = schema_version()
 
 
 def load_plan(path: Path) -> dict[str, Any]:
@@ -34,7 +44,10 @@ def load_plan(path: Path) -> dict[str, Any]:
     if missing:
         raise RunError(f"{path} lacks {', '.join(sorted(missing))}; make the plan anew")
     if plan["schema"] != SCHEMA:
-        raise RunError(f"{path} has schema {plan['schema']}; this runner knows {SCHEMA}")
+        raise RunError(
+            f"the plan has schema {plan['schema']}, this version writes {SCHEMA}: finish the run"
+            " with the version that began it, or start a new one"
+        )
     return plan
 
 
@@ -77,7 +90,7 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: gu
     instrument = doctor.report(plan["paths"])["instrument"]
     account = ACCOUNTS[instrument]()
     if resume:
-        folder.resume(plan, fingerprint.collect(), instrument)
+        folder.resume(plan, fingerprint.collect(plan["paths"]), instrument)
     else:
         folder.create(_manifest(plan, folder.path.name, instrument))
     setting = trial.Setting(
@@ -156,6 +169,7 @@ def _eta(trials: list[dict[str, Any]], plan: dict[str, Any]) -> float:
 
 
 def _manifest(plan: dict[str, Any], run: str, instrument: str) -> dict[str, Any]:
+    known = source.source(Path(plan["paths"]["root"]))
     return {
         "schema": SCHEMA,
         "run": run,
@@ -163,10 +177,11 @@ def _manifest(plan: dict[str, Any], run: str, instrument: str) -> dict[str, Any]
         "preset": plan["preset"],
         "plan": portable(plan),
         "plan_hash": plan_hash(plan),
-        "fingerprint": fingerprint.collect(),
+        "fingerprint": fingerprint.collect(plan["paths"]),
         "instrument": instrument,
         "programs_loaded_before": bpf_stats.loaded(),
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **({} if known is None else {"source": known}),
     }
 
 

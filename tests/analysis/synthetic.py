@@ -102,6 +102,7 @@ def make_plan(
                     "replica": 1,
                     "statistics": "off",
                     "processes": levels[-1],
+                    "workload": "switch",
                     "pace": pace,
                     "events": events,
                 }
@@ -125,13 +126,14 @@ def make_plan(
             "replica": 1,
             "statistics": "off",
             "processes": levels[-1],
+            "workload": "steady",
         }
         for n, arm in enumerate(a for a in arms if a != "null_agent")
     ]
     for number, trial in enumerate(trials):
         trial["trial"] = number
     return {
-        "schema": 1,
+        "schema": 2,
         "study": study,
         "preset": "synthetic",
         "backend": "here",
@@ -223,10 +225,12 @@ def _row(
         base = 2400 if trial["pace"] == "hot" else 6000
         row |= {
             "pace": trial["pace"],
+            "workload": trial["workload"],
             "events": events,
             "work_ns": round(events * (base * block_effect + ns + random.normal(0, 10))),
         }
     else:
+        row["workload"] = trial["workload"]
         row |= {"known_ns": 2 * NS, "reported_ns": round(2 * NS * (1 + random.normal(0, 0.002)))}
     return row
 
@@ -240,11 +244,15 @@ def write_run(
     unavailable: Sequence[str] = (),
     upto: int | None = None,
     change: Change | None = None,
+    schema: int = 2,
 ) -> Path:
-    """Write a run from a plan. `change(row, trial)` edits rows; `upto` leaves it unfinished."""
+    """Write a run from a plan. `change(row, trial)` edits rows; `upto` leaves it unfinished.
+
+    With `schema` 1 it is one of the first version: without the columns that came later.
+    """
     random = np.random.default_rng(seed)
     folder.mkdir(parents=True)
-    names = [c["name"] for c in columns("trials")]
+    names = [c["name"] for c in columns("trials", schema)]
     rows = []
     for trial in plan["trials"][:upto]:
         row = _row(trial, plan, random, noise, unavailable)
@@ -252,7 +260,7 @@ def write_run(
             change(row, trial)
         rows.append(row)
     with open(folder / "trials.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer = csv.DictWriter(file, names, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
     scrape_names = [c["name"] for c in columns("scrapes")]
@@ -264,7 +272,7 @@ def write_run(
                 for k in (1, 2):
                     scrapes.writerow([row["trial"], k, k * NS - NS // 2, row["agent_ns"] // 2, 1])
     manifest = {
-        "schema": 1,
+        "schema": schema,
         "run": folder.name,
         "study": plan["study"],
         "preset": plan["preset"],

@@ -29,6 +29,16 @@ def test_a_run_loads_with_nullable_integers(quick_run: Path) -> None:
     assert list(run.arms)[0] == "proc_stat" and list(run.arms)[-1] == "null_agent"
 
 
+def test_a_run_of_schema_1_reads_as_if_what_came_later_were_empty(
+    quick_run: Path, tmp_path: Path
+) -> None:
+    old, new = load_run(synthetic.quick(tmp_path / "run", schema=1)), load_run(quick_run)
+    assert list(old.trials.columns) == list(new.trials.columns)
+    assert old.trials["workload"].isna().all() and new.trials["workload"].notna().any()
+    same = [name for name in old.trials.columns if name != "workload"]
+    assert old.trials[same].equals(new.trials[same])
+
+
 def test_an_unfinished_run_loads_and_says_so(tmp_path: Path) -> None:
     folder = synthetic.quick(tmp_path / "run", upto=40)
     run = load_run(folder)
@@ -107,7 +117,7 @@ def foreign_scrape(folder: Path) -> None:
     ("damage", "place", "cause"),
     [
         (cut_last_line, "trials.csv, line", "half-written"),
-        (drop_column, "trials.csv, line 1", "column 'reported_ns' is missing"),
+        (drop_column, "trials.csv, line 1", "column 'workload' is missing"),
         (lambda f: rewrite(f, lines(f) + lines(f)[-1:]), "trials.csv, line", "trial"),
         (lambda f: rewrite(f, []), "trials.csv, line 1", "empty"),
         (lambda f: rewrite(f, [*lines(f)[:5], "1,2\n"]), "trials.csv, line 6", "2 fields"),
@@ -127,7 +137,10 @@ def foreign_scrape(folder: Path) -> None:
             "manifest.json, line 1",
             "not JSON",
         ),
-        (manifest("schema", 2), "manifest.json", "schema 2"),
+        (manifest("schema", 3), "manifest.json", "schema 3, this version reads schemas 1 to 2"),
+        (manifest("schema", True), "manifest.json", "schema True"),
+        (manifest("schema", 1), "trials.csv, line 1", "column 'workload' is not in the schema"),
+        (manifest("source", "abc"), "manifest.json", "'source' is not of type object"),
         (manifest("fingerprint", None), "manifest.json", "'fingerprint' is missing"),
         (manifest("plan", []), "manifest.json", "not of type object"),
         (manifest("plan", {"arms": {}, "trials": []}), "manifest.json", "the plan has no arms"),

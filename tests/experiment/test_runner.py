@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from experiment import doctor
@@ -73,7 +74,7 @@ def make_plan(tmp_path, names=("idle", "busy"), blocks=2, window_s=0.4, **values
                 | values
             )
     plan = {
-        "schema": 1,
+        "schema": 2,
         "study": "processes",
         "preset": "test",
         "paths": {
@@ -157,6 +158,8 @@ def test_a_plan_becomes_rows_under_an_isolated_interpreter(tmp_path, clean):
         assert row["bpf_run_ns"] == ""
     samples = gzip.decompress((tmp_path / "run" / "scrapes.csv.gz").read_bytes()).decode()
     assert samples.count(",1\n") == 16
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["fingerprint"]["versions"]["psutil"] == psutil.__version__
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [e["event"] for e in events if e["event"] != "warning"] == (
         ["start"] + ["trial"] * 4 + ["end"]
@@ -390,6 +393,10 @@ def test_a_finished_run_is_not_run_again(tmp_path, clean):
     [
         ("", "is not JSON"),
         ("{}", "lacks"),
+        (
+            '{"schema": 1, "study": "s", "preset": "p", "paths": {}, "arms": {}, "trials": []}',
+            "finish the run with the version that began it",
+        ),
         ('{"schema": 9, "study": "s", "preset": "p", "paths": {}, "arms": {}, "trials": []}', "9"),
         (None, "No such file"),
     ],
