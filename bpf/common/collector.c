@@ -101,6 +101,20 @@ static long long whole_number(const char *name, const char *text, long long min,
 	return value;
 }
 
+static long long place_among(const char *name, const char *text, const char *const *words)
+{
+	char known[256] = "";
+	size_t length = 0;
+
+	for (int i = 0; words[i]; i++) {
+		if (text && !strcmp(words[i], text))
+			return i;
+		if (length < sizeof(known))
+			length += snprintf(known + length, sizeof(known) - length, " %s", words[i]);
+	}
+	collector_exit(EXIT_BAD_ARGUMENTS, "%s %s: want one of%s", name, text ? text : "", known);
+}
+
 static void parse_arguments(int argc, char **argv, const struct collector *collector)
 {
 	for (int i = 1; i < argc; i++) {
@@ -117,6 +131,8 @@ static void parse_arguments(int argc, char **argv, const struct collector *colle
 			interval_ms = whole_number(name, value, 1, YEAR_MS);
 		else if (!strcmp(name, "--scrapes"))
 			scrape_limit = whole_number(name, value, 0, 1ll << 40);
+		else if (option && option->name && option->words)
+			*option->value = place_among(name, value, option->words);
 		else if (option && option->name)
 			*option->value = whole_number(name, value, option->min, option->max);
 		else

@@ -36,12 +36,14 @@ struct collector_counts {
 	long long kernel_ns;	    /* self-timed kernel work that no other instrument sees */
 };
 
-/* An option of one collector alone: a whole number within [min, max]. */
+/* An option of one collector alone: a whole number within [min, max], or the place of one of the
+ * words, which end with NULL. */
 struct collector_option {
 	const char *name;
 	long long *value;
 	long long min, max;
 	const char *help;
+	const char *const *words;
 };
 
 struct collector {

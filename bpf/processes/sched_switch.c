@@ -81,7 +81,7 @@ static void close_sched_switch(void)
 int main(int argc, char **argv)
 {
 	static const struct collector_option options[] = {
-		{"--slots", &slot_count, 1, 1 << 20, "tasks (threads) known at a time"},
+		{"--slots", &slot_count, 1, 1 << 20, "tasks (threads) known at a time", NULL},
 		{0},
 	};
 	static const struct collector sched_switch = {

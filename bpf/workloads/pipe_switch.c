@@ -17,16 +17,14 @@
  *                    the two by what others on this CPU interrupted
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <signal.h>
-#include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arguments.h"
+#include "clock.h"
+#include "pin.h"
 
 #define GO   'g'
 #define STOP 's'
@@ -42,14 +40,6 @@ static void fail(const char *what)
 {
 	fprintf(stderr, "pipe_switch: %s: %s\n", what, strerror(errno));
 	exit(1);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
 static struct usage own_usage(void)
@@ -82,28 +72,6 @@ static char take(int fd)
 	if (read(fd, &byte, 1) != 1)
 		fail("read");
 	return byte;
-}
-
-static void pin(void)
-{
-	struct sched_param none = {0};
-	cpu_set_t set;
-
-	if (cpu < 0) { /* the last CPU allowed: the first ones take most interrupts */
-		if (sched_getaffinity(0, sizeof(set), &set))
-			fail("sched_getaffinity");
-		for (int i = 0; i < CPU_SETSIZE; i++)
-			if (CPU_ISSET(i, &set))
-				cpu = i;
-	}
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail("pinning to the CPU given by --cpu");
-	/* a woken batch task does not preempt its waker, so each hand-over is one switch */
-	if (sched_setscheduler(0, SCHED_BATCH, &none))
-		fail("SCHED_BATCH");
-	prctl(PR_SET_TIMERSLACK, 1);
 }
 
 static void answer(int in, int out, int result)
@@ -149,7 +117,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pipe_switch: --switches is missing\n");
 		return 2;
 	}
-	pin();
+	cpu = pin_to(cpu);
+	if (cpu < 0)
+		fail("pinning to the CPU given by --cpu");
 	if (pipe(there) || pipe(back) || pipe(result))
 		fail("pipe");
 	child = fork();

@@ -10,39 +10,15 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arguments.h"
+#include "clock.h"
 
 static long long cpu_ms, burst_ms = 10, duty = 100, threads = 1, hold_ms, leader_exits;
 static long long working;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static void sleep_ns(uint64_t ns)
-{
-	struct timespec t = {ns / 1000000000, ns % 1000000000};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
-		;
-}
-
-static void burn_until(uint64_t thread_cpu_ns)
-{
-	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < thread_cpu_ns)
-		for (volatile int i = 0; i < 5000; i++)
-			;
-}
 
 static void report(void)
 {
@@ -60,7 +36,7 @@ static void *work(void *unused)
 	(void)unused;
 	while (at < end) {
 		at = at + burst_ms * 1000000 < end ? at + burst_ms * 1000000 : end;
-		burn_until(at);
+		burn_until(CLOCK_THREAD_CPUTIME_ID, at);
 		if (duty < 100)
 			sleep_ns(burst_ms * 1000000 * (100 - duty) / duty);
 	}

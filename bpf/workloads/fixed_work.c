@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fixed_work --execs N | --opens N | --sends N [--pause-us U] [--cpu C]: N events of one kind on one
+ * CPU, nothing else. Hot (no pause): back to back. Paced: U microseconds of sleep before each event,
+ * so that the CPU goes idle.
+ *
+ *   execs  one process executes the tiny static program exec_step N times over; each time it is that
+ *          program which executes itself again
+ *   opens  openat(2) of /dev/null, and close(2)
+ *   sends  sendto(2) of one byte over a socket pair, and recvfrom(2): the queue never grows
+ *
+ * Prints one JSON line:
+ *   events           N
+ *   wall_ns, cpu_ns  what they took; cpu_ns of the process that made them. For execs by the kernel's
+ *                    account of the dead process, which was forked for them alone
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "clock.h"
+#include "pin.h"
+
+static long long execs, opens, sends, pause_us, cpu = -1;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "fixed_work: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void rest(void)
+{
+	if (pause_us)
+		sleep_ns(pause_us * 1000);
+}
+
+static uint64_t open_files(void)
+{
+	uint64_t start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	for (long long i = 0; i < opens; i++) {
+		int fd;
+
+		rest();
+		fd = openat(AT_FDCWD, "/dev/null", O_RDONLY);
+		if (fd < 0)
+			fail("/dev/null");
+		close(fd);
+	}
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+}
+
+static uint64_t send_bytes(void)
+{
+	uint64_t start;
+	int pair[2];
+	char byte = 0;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
+		fail("socketpair");
+	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (long long i = 0; i < sends; i++) {
+		rest();
+		if (sendto(pair[0], &byte, 1, 0, NULL, 0) != 1)
+			fail("sendto");
+		if (recvfrom(pair[1], &byte, 1, 0, NULL, NULL) != 1)
+			fail("recvfrom");
+	}
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+}
+
+static void begin_steps(pid_t parent)
+{
+	char here[PATH_MAX] = "", step[PATH_MAX + 16], left[24], pause[24];
+	char *const words[] = {step, left, pause, NULL};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* lasts through each execution */
+	if (getppid() != parent)
+		_exit(1);
+	if (readlink("/proc/self/exe", here, sizeof(here) - 1) < 0)
+		fail("/proc/self/exe");
+	snprintf(step, sizeof(step), "%s/exec_step", dirname(here));
+	snprintf(left, sizeof(left), "%lld", execs - 1);
+	snprintf(pause, sizeof(pause), "%lld", pause_us);
+	rest();
+	execve(step, words, (char *const[]){NULL});
+	fprintf(stderr, "fixed_work: %s: %s\n", step, strerror(errno));
+	_exit(1);
+}
+
+static uint64_t execute_programs(void)
+{
+	pid_t parent = getpid(), child = fork();
+	struct rusage used;
+	int status;
+
+	if (child < 0)
+		fail("fork");
+	if (!child)
+		begin_steps(parent);
+	if (wait4(child, &status, 0, &used) != child)
+		fail("wait4");
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		fprintf(stderr, "fixed_work: the execution of exec_step failed\n");
+		exit(1);
+	}
+	return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000ull +
+	       (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ull;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argument arguments[] = {
+		{"--execs", &execs, 1, 1ll << 40},   {"--opens", &opens, 1, 1ll << 40},
+		{"--sends", &sends, 1, 1ll << 40},   {"--pause-us", &pause_us, 0, 999999},
+		{"--cpu", &cpu, 0, CPU_SETSIZE - 1}, {0},
+	};
+	uint64_t begin, cpu_ns;
+
+	parse_arguments(argc, argv, arguments);
+	if (!!execs + !!opens + !!sends != 1) {
+		fprintf(stderr, "fixed_work: give one of --execs, --opens, --sends\n");
+		return 2;
+	}
+	cpu = pin_to(cpu);
+	if (cpu < 0)
+		fail("pinning to the CPU given by --cpu");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = execs ? execute_programs() : opens ? open_files() : send_bytes();
+	printf("{\"events\":%lld,\"wall_ns\":%llu,\"cpu_ns\":%llu,\"cpu\":%lld}\n",
+	       execs + opens + sends, (unsigned long long)(clock_ns(CLOCK_MONOTONIC) - begin),
+	       (unsigned long long)cpu_ns, cpu);
+	return 0;
+}
