@@ -19,6 +19,8 @@ Arm = dict[str, Any]
 #: What an arm may need; the doctor probes each of them.
 NEEDS = ("bpf", "btf", "tracefs", "bcc", "headers", "kallsyms_data")
 PLACEHOLDERS = ("build", "python", "system_python", "root", "interval_ms")
+#: Studies whose arms another study measures too.
+BORROWED = {"accounts": ("processes",)}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -166,7 +168,7 @@ def load_all(root: Path) -> dict[str, Arm]:
 
 def belongs(arm: Mapping[str, Any], study: str) -> bool:
     """Whether a study may measure the arm; one that reads nothing serves every study."""
-    return bool(arm["study"] == study or arm["source"] == "none")
+    return arm["study"] in (study, *BORROWED.get(study, ())) or arm["source"] == "none"
 
 
 def select(

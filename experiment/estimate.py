@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from experiment import loads
+
 #: Starting, attaching, stopping, and the fsync of the row.
 OVERHEAD_S = 0.1
 #: Windows begin and end half-way between two scrapes: half an interval passes before the window.
@@ -12,13 +14,20 @@ EDGE_INTERVALS = 0.5
 #: A change of the process count: ending the old processes, starting the new, verifying them.
 LEVEL_CHANGE_S = 0.1
 PER_PROCESS_S = 1 / 5000
-#: Paced external work sleeps so long before each exchange, which is two events. The caches cool as
-#: they do on a machine with a few wake-ups a second on each CPU; back to back they never do.
+#: Paced external work sleeps so long before each exchange, which is two context switches, and
+#: before each exec, open or send. The caches cool as they do on a machine with a few wake-ups a
+#: second on each CPU; back to back they never do.
 PAUSE_S = 0.010
-EVENT_S = {"hot": 5e-6, "paced": PAUSE_S / 2 + 5e-5}
+#: One event of external work, by workload and pace.
+EVENT_S = {
+    "switch": {"hot": 5e-6, "paced": PAUSE_S / 2 + 5e-5},
+    "exec": {"hot": 1.5e-4, "paced": PAUSE_S + 1e-3},
+    "open": {"hot": 6e-6, "paced": PAUSE_S + 1e-3},
+    "send": {"hot": 6e-6, "paced": PAUSE_S + 1e-3},
+}
 #: What an interpreter and a compilation add to setting an arm up.
 PYTHON_SETUP_S = 0.6
-BCC_SETUP_S = 4.0
+BCC_SETUP_S = 1.5
 
 _ROW_BYTES = 350
 _SCRAPE_BYTES = 20
@@ -39,9 +48,17 @@ def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any]) -> float:
     """Set-up, edges and window of one trial, without a change of the process count."""
     fixed = OVERHEAD_S + setup_seconds(arm)
     if trial["kind"] == "external":
-        return fixed + float(trial["events"] * EVENT_S[trial["pace"]])
-    edge = EDGE_INTERVALS * trial["interval_ms"] / 1000 if trial["kind"] == "cost" else 0.0
+        return fixed + external_seconds(trial)
+    if trial["kind"] == "fidelity":
+        load = loads.known_use(trial)
+        return fixed + load.delay_s + load.seconds
+    edge: float = EDGE_INTERVALS * trial["interval_ms"] / 1000
     return fixed + edge + float(trial["window_s"])
+
+
+def external_seconds(trial: Mapping[str, Any]) -> float:
+    """The fixed count of work of one trial."""
+    return float(trial["events"] * EVENT_S[trial.get("workload", "switch")][trial["pace"]])
 
 
 def minutes(trials: Iterable[Mapping[str, Any]], arms: Mapping[str, Mapping[str, Any]]) -> float:

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 from experiment.arms import Arm
 from experiment.overrides import NULL_AGENT
-from experiment.presets import External, Level, Preset
+from experiment.presets import External, Fidelity, Level, Preset
 
-#: Hooks whose events a workload can count out, so that their cost can be calibrated.
-CALIBRATED_HOOKS = ("sched_switch",)
+#: Events that a workload can count out, so that a program's cost at one can be calibrated.
+CALIBRATED_HOOKS = {
+    "sched_switch": "switch",
+    "sched_process_exec": "exec",
+    "openat": "open",
+    "sendto": "send",
+}
 
 
 @dataclass(frozen=True)
@@ -34,18 +39,18 @@ class Layout:
     window_ms: int
     warm_up_window_ms: int
     external: External | None
-    external_arms: tuple[str, ...]
+    external_arms: Mapping[str, tuple[str, ...]]
+    fidelity: Fidelity
     fidelity_arms: tuple[str, ...]
     fidelity_level: Level
-    fidelity_window_ms: int
 
 
 def lay_out(preset: Preset, arms: Mapping[str, Arm], notes: list[str] | None = None) -> Layout:
     """The cells of a preset, its A/A twin, and which arms get external and fidelity trials.
 
     External trials are for arms whose programs run in other tasks at an event that a workload can
-    count out; the unattached null agent is their sibling. Fidelity trials are for arms that dump
-    what they read.
+    count out; the unattached null agent is their sibling under each workload. Fidelity trials are
+    for arms that dump what they read.
     """
     cells = [
         Cell(level, arm, 1, group.statistics)
@@ -55,15 +60,15 @@ def lay_out(preset: Preset, arms: Mapping[str, Arm], notes: list[str] | None = N
     ]
     twin = Cell(preset.a_a.level, preset.a_a.arm, 2, preset.a_a.statistics)
     measured = list(dict.fromkeys(cell.arm for cell in cells))
-    outside = [arm for arm in measured if arms[arm]["context"] in ("others", "both")]
-    hooked = [arm for arm in outside if arms[arm]["hook"] in CALIBRATED_HOOKS]
     if notes is not None:
-        notes += [
-            f"{arm}: no workload counts out its event, {arms[arm]['hook']}: no external trials; its"
-            " cost in other tasks is known only if its program times itself"
-            for arm in outside
-            if arm not in hooked
-        ]
+        notes += _unknown_cost(measured, arms)
+    external, fidelity = preset.external, preset.fidelity
+    listed = measured if external is None or external.arms is None else external.arms
+    by_workload = {
+        workload: tuple(arm for arm in listed if _outside(arms[arm]) and arms[arm]["hook"] == hook)
+        for hook, workload in CALIBRATED_HOOKS.items()
+    }
+    tested = measured if fidelity.arms is None else fidelity.arms
     return Layout(
         cells=(*dict.fromkeys(cells), twin),
         blocks=preset.blocks,
@@ -71,11 +76,33 @@ def lay_out(preset: Preset, arms: Mapping[str, Arm], notes: list[str] | None = N
         interval_ms=preset.interval_ms,
         window_ms=preset.window_ms,
         warm_up_window_ms=preset.warm_up_window_ms,
-        external=preset.external,
-        external_arms=(NULL_AGENT, *hooked) if hooked else (),
+        external=external,
+        external_arms={w: (NULL_AGENT, *hooked) for w, hooked in by_workload.items() if hooked},
+        fidelity=fidelity,
         fidelity_arms=tuple(
-            arm for arm in measured if arms[arm]["dump"] and arms[arm]["source"] != "none"
+            arm for arm in tested if arms[arm]["dump"] and arms[arm]["source"] != "none"
         ),
         fidelity_level=preset.a_a.level,
-        fidelity_window_ms=preset.fidelity_window_ms,
     )
+
+
+def _outside(arm: Arm) -> bool:
+    """Whether its programs run in other tasks than its reader's."""
+    return arm["context"] in ("others", "both")
+
+
+def _unknown_cost(measured: list[str], arms: Mapping[str, Arm]) -> list[str]:
+    """A note for each arm whose cost in other tasks a run cannot state per second."""
+    notes = []
+    for arm in measured:
+        hook = arms[arm]["hook"]
+        if not _outside(arms[arm]) or CALIBRATED_HOOKS.get(hook) == "switch":
+            continue
+        if hook in CALIBRATED_HOOKS:
+            cause = f"no row counts the events of {hook}: its cost is calibrated per event"
+        else:
+            cause = f"no workload counts out its event, {hook}: no external trials"
+        notes.append(
+            f"{arm}: {cause}; its cost in other tasks is known only if its program times itself"
+        )
+    return notes

@@ -3,9 +3,10 @@
 Block 0 is the warm-up. Each later block holds every cell once, in an order of its own:
 process counts in random order, so that the workload changes once per count, and inside a count
 the cells in random order. External trials form one run of neighbours at their process count, before
-or after its cells by the toss of a coin. They come in rounds, one pace at a time, so that attached
-and unattached siblings lie a second or two apart: the machine drifts by more than the effect.
-Fidelity trials come once per arm after the last block, as block ``blocks + 1``.
+or after its cells by the toss of a coin. They come in rounds, one workload, state of the
+statistics and pace at a time, so that attached and unattached siblings lie a second or two apart:
+the machine drifts by more than the effect. Fidelity trials come after the last block, in blocks of
+their own from ``blocks + 1`` on, each with every arm under every load of known use.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
 whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.
@@ -63,9 +64,10 @@ def trials(layout: Layout, seed: int) -> list[dict[str, Any]]:
         window_ms = layout.window_ms if block > 0 else layout.warm_up_window_ms
         drawn = _block(layout, window_ms, block in with_external, random)
         result += [{"block": block, "position": n, **trial} for n, trial in enumerate(drawn)]
-    for n, arm in enumerate(shuffled(layout.fidelity_arms, random)):
-        trial = _fidelity(layout, arm)
-        result.append({"block": layout.blocks + 1, "position": n, **trial})
+    pairs = [(load, arm) for load in layout.fidelity.workloads for arm in layout.fidelity_arms]
+    for block in range(layout.blocks + 1, layout.blocks + 1 + layout.fidelity.blocks):
+        drawn = [_fidelity(layout, load, arm) for load, arm in shuffled(pairs, random)]
+        result += [{"block": block, "position": n, **trial} for n, trial in enumerate(drawn)]
     return [{"trial": number, **trial} for number, trial in enumerate(result)]
 
 
@@ -97,35 +99,37 @@ def _cost(layout: Layout, cell: Cell, window_ms: int) -> dict[str, Any]:
 
 
 def _external(layout: Layout, external: External, random: Random) -> list[dict[str, Any]]:
-    paces: tuple[dict[str, Any], ...] = (
-        {"pace": "hot", "events": external.hot_events},
-        {"pace": "paced", "events": external.paced_events},
-    )
+    conditions: list[dict[str, Any]] = [
+        {"statistics": statistics, "workload": workload, "pace": pace, "events": events[workload]}
+        for workload in layout.external_arms
+        for statistics in external.statistics
+        for pace, events in (("hot", external.hot), ("paced", external.paced))
+    ]
     return [
         {
             "kind": "external",
             "arm": arm,
             "replica": 1,
-            "statistics": "off",
             "processes": external.level,
-            "workload": "switch",
             "interval_ms": EXTERNAL_INTERVAL_MS,
-            **pace,
+            **condition,
         }
         for _ in range(external.rounds)
-        for pace in shuffled(paces, random)
-        for arm in shuffled(layout.external_arms, random)
+        for condition in shuffled(conditions, random)
+        for arm in shuffled(layout.external_arms[condition["workload"]], random)
     ]
 
 
-def _fidelity(layout: Layout, arm: str) -> dict[str, Any]:
+def _fidelity(layout: Layout, workload: str, arm: str) -> dict[str, Any]:
+    children = {"children": layout.fidelity.children} if workload == "children" else {}
     return {
         "kind": "fidelity",
         "arm": arm,
         "replica": 1,
         "statistics": "off",
         "processes": layout.fidelity_level,
-        "workload": "steady",
+        "workload": workload,
         "interval_ms": layout.interval_ms,
-        "window_s": layout.fidelity_window_ms / 1000,
+        "window_s": layout.fidelity.window_ms / 1000,
+        **children,
     }

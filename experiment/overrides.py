@@ -20,12 +20,13 @@ def use_arms(preset: Preset, arms: Mapping[str, Arm], notes: list[str], *, only:
     """Measure the given arms.
 
     With ``only`` they replace the preset's (its null agent stays: costs are stated net of it);
-    otherwise they join them. An arm the preset does not name is measured in every group.
+    otherwise they join them. An arm the preset does not name is measured in every group, and in
+    external and fidelity trials if it can be.
     Contrasts between arms that are gone go too; if none is left, the first arm that reads anything
     is contrasted with each of the others.
     """
-    kept = [arm for arm in preset.arms if not only or arm in arms or arm == NULL_AGENT]
-    new = [arm for arm in arms if arm not in preset.arms]
+    kept = [arm for arm in preset.named if not only or arm in arms or arm == NULL_AGENT]
+    new = [arm for arm in arms if arm not in preset.named]
     groups = []
     for group in preset.groups:
         names = (*(arm for arm in group.arms if arm in kept), *new)
@@ -45,7 +46,21 @@ def use_arms(preset: Preset, arms: Mapping[str, Arm], notes: list[str], *, only:
         contrasts = _declare(measured, twin, groups)
         names_text = ", ".join(contrast.name for contrast in contrasts) or "none"
         notes.append(f"contrasts declared for these arms: {names_text}")
-    return replace(preset, groups=tuple(groups), contrasts=tuple(contrasts), a_a=twin)
+    preset = replace(preset, groups=tuple(groups), contrasts=tuple(contrasts), a_a=twin)
+    return _use_elsewhere(preset, kept, new)
+
+
+def _use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Preset:
+    """The same choice for external and fidelity trials where they list their arms."""
+
+    def chosen(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if names is None else (*(arm for arm in names if arm in kept), *new)
+
+    external = preset.external
+    if external is not None:
+        external = replace(external, arms=chosen(external.arms))
+    fidelity = replace(preset.fidelity, arms=chosen(preset.fidelity.arms))
+    return replace(preset, external=external, fidelity=fidelity)
 
 
 def _first_real(measured: Sequence[str]) -> str:

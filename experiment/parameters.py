@@ -60,5 +60,5 @@ def timed(
         warm_up_window_ms=min(
             whole_scrapes(preset.warm_up_window_ms), whole_scrapes(preset.window_ms)
         ),
-        fidelity_window_ms=whole_scrapes(preset.fidelity_window_ms),
+        fidelity=replace(preset.fidelity, window_ms=whole_scrapes(preset.fidelity.window_ms)),
     )

@@ -151,9 +151,9 @@ def _armed(
             raise PlanError(f"arms = {names!r}: must be a list of names or of YAML files")
         picked = arm_files.select(study, names, root=root, known=known)
         preset = overrides.use_arms(preset, picked, notes, only=True)
-        needed = [name for name in preset.arms if name not in picked]
+        needed = [name for name in preset.named if name not in picked]
     else:
-        named = {arm for other in siblings for arm in other.arms}
+        named = {arm for other in siblings for arm in other.named}
         picked = {
             name: arm
             for name, arm in known.items()
@@ -162,7 +162,7 @@ def _armed(
         if picked:
             notes.append(f"no preset names {', '.join(picked)}: measured in every group of cells")
             preset = overrides.use_arms(preset, picked, notes, only=False)
-        needed = [name for name in preset.arms if name not in picked]
+        needed = [name for name in preset.named if name not in picked]
     if preset.external is not None and overrides.NULL_AGENT not in {*needed, *picked}:
         needed.append(overrides.NULL_AGENT)
     return preset, {**arm_files.select(study, needed, root=root, known=known), **picked}

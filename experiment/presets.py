@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from experiment import strict_yaml
+from experiment import loads, strict_yaml
+from experiment.reader import PresetError, Reader
+
+__all__ = ["Contrast", "External", "Fidelity", "Group", "Level", "Preset", "PresetError", "Twin"]
 
 #: A process count of the whole machine; None leaves the machine as it is.
 Level = int | None
 
 MAX_CONTRASTS = 6
-
-
-class PresetError(ValueError):
-    """One line: study, preset, key and cause."""
+STATISTICS = ("off", "on")
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,30 @@ class Twin:
 
 @dataclass(frozen=True)
 class External:
-    """Trials of a fixed count of work with the program attached; ``blocks`` None: every block."""
+    """Trials of a fixed count of work with the program attached; ``blocks`` None: every block.
+
+    ``hot`` and ``paced`` are numbers of events by workload. ``arms`` None: those whose cost is
+    measured.
+    """
 
     level: Level
     blocks: int | None
     rounds: int
-    hot_events: int
-    paced_events: int
+    hot: Mapping[str, int]
+    paced: Mapping[str, int]
+    statistics: tuple[str, ...] = ("off",)
+    arms: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Trials of what a collector reports. ``arms`` None: those whose cost is measured."""
+
+    window_ms: int
+    workloads: tuple[str, ...] = ("steady",)
+    blocks: int = 1
+    children: int = loads.CHILDREN
+    arms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +88,7 @@ class Preset:
     a_a: Twin
     contrasts: tuple[Contrast, ...]
     external: External | None
-    fidelity_window_ms: int
+    fidelity: Fidelity
     pilot_sd_percent: float | None
 
     @property
@@ -82,57 +98,24 @@ class Preset:
 
     @property
     def arms(self) -> list[str]:
-        """Names of the arms in the order of the file, each once."""
+        """Names of the arms whose cost is measured, in the order of the file, each once."""
         return list(dict.fromkeys(arm for group in self.groups for arm in group.arms))
 
-
-class _Reader:
-    """Typed access to a mapping whose every key must be used."""
-
-    def __init__(self, values: object, where: str) -> None:
-        if not isinstance(values, dict):
-            raise PresetError(f"{where}: must be a mapping")
-        self._values: dict[str, Any] = dict(values)
-        self._where = where
-
-    def take(self, key: str, *kinds: type) -> Any:
-        if key not in self._values:
-            raise PresetError(f"{self._where}: key '{key}' is missing")
-        value = self._values.pop(key)
-        if type(value) not in kinds:
-            wanted = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
-            raise PresetError(f"{self._where}: {key}: {value!r} must be {wanted}")
-        return value
-
-    def section(self, key: str) -> _Reader:
-        return _Reader(self.take(key, dict), f"{self._where}: {key}")
-
-    def optional(self, key: str) -> _Reader | None:
-        value = self.take(key, dict, type(None))
-        return None if value is None else _Reader(value, f"{self._where}: {key}")
-
-    def sections(self, key: str) -> list[_Reader]:
-        items = self.take(key, list)
-        return [_Reader(item, f"{self._where}: {key} {n}") for n, item in enumerate(items, 1)]
-
-    def statistics(self) -> str:
-        value = self.take("statistics", str)
-        if value not in ("on", "off"):
-            raise PresetError(f"{self._where}: statistics: {value!r} must be on or off")
-        return str(value)
-
-    def level(self) -> Level:
-        value: Level = self.take("processes", int, type(None))
-        return value
-
-    def end(self) -> None:
-        for key in self._values:
-            raise PresetError(f"{self._where}: unknown key '{key}'")
+    @property
+    def named(self) -> list[str]:
+        """Names of all arms, those too that have external or fidelity trials alone."""
+        more = (self.external.arms if self.external else None) or ()
+        return list(dict.fromkeys([*self.arms, *more, *(self.fidelity.arms or ())]))
 
 
-def _group(reader: _Reader) -> Group:
+def _level(reader: Reader) -> Level:
+    value: Level = reader.take("processes", int, type(None))
+    return value
+
+
+def _group(reader: Reader) -> Group:
     group = Group(
-        statistics=reader.statistics(),
+        statistics=reader.one_of("statistics", *STATISTICS),
         levels=tuple(reader.take("processes", list)),
         arms=tuple(reader.take("arms", list)),
     )
@@ -140,50 +123,74 @@ def _group(reader: _Reader) -> Group:
     return group
 
 
-def _contrast(reader: _Reader) -> Contrast:
+def _contrast(reader: Reader) -> Contrast:
     contrast = Contrast(
         name=reader.take("name", str),
         numerator=reader.take("numerator", str),
         denominator=reader.take("denominator", str),
-        statistics=reader.statistics(),
-        level=reader.level(),
+        statistics=reader.one_of("statistics", *STATISTICS),
+        level=_level(reader),
     )
     reader.end()
     return contrast
 
 
-def _twin(reader: _Reader) -> Twin:
-    twin = Twin(reader.take("arm", str), reader.statistics(), reader.level())
+def _twin(reader: Reader) -> Twin:
+    twin = Twin(reader.take("arm", str), reader.one_of("statistics", *STATISTICS), _level(reader))
     reader.end()
     return twin
 
 
-def _external(reader: _Reader | None) -> External | None:
+def _external(reader: Reader | None) -> External | None:
     if reader is None:
         return None
     blocks = reader.take("blocks", int, str)
     if isinstance(blocks, str) and blocks != "every":
         raise PresetError(f"external: blocks: {blocks!r} must be a number or every")
-    hot, paced = reader.section("hot"), reader.section("paced")
     external = External(
-        level=reader.level(),
+        level=_level(reader),
         blocks=blocks if isinstance(blocks, int) else None,
         rounds=reader.take("rounds", int),
-        hot_events=hot.take("events", int),
-        paced_events=paced.take("events", int),
+        hot=_events(reader.section("hot")),
+        paced=_events(reader.section("paced")),
+        statistics=reader.some_of("statistics", STATISTICS, ("off",)),
+        arms=reader.texts_or_none("arms"),
     )
-    for part in (hot, paced, reader):
-        part.end()
+    reader.end()
     return external
+
+
+def _events(reader: Reader) -> dict[str, int]:
+    """Numbers of events by workload; a single number is that of each."""
+    value = reader.take("events", int, dict)
+    reader.end()
+    if isinstance(value, int):
+        return dict.fromkeys(loads.EVENTS, value)
+    of_each = Reader(value, "external: events")
+    counts = {workload: of_each.take(workload, int) for workload in loads.EVENTS}
+    of_each.end()
+    return counts
+
+
+def _fidelity(reader: Reader) -> Fidelity:
+    fidelity = Fidelity(
+        window_ms=_milliseconds(reader.take("window_s", int, float)),
+        workloads=reader.some_of("workloads", loads.KNOWN_USE, ("steady",)),
+        blocks=reader.take_or("blocks", 1, int),
+        children=reader.take_or("children", loads.CHILDREN, int),
+        arms=reader.texts_or_none("arms"),
+    )
+    reader.end()
+    return fidelity
 
 
 def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def _preset(reader: _Reader, where: str) -> Preset:
+def _preset(reader: Reader, where: str) -> Preset:
     reader.take("summary", str)
-    warm_up, fidelity = reader.section("warm_up"), reader.section("fidelity")
+    warm_up = reader.section("warm_up")
     preset = Preset(
         interval_ms=reader.take("interval_ms", int),
         window_ms=_milliseconds(reader.take("window_s", int, float)),
@@ -194,10 +201,10 @@ def _preset(reader: _Reader, where: str) -> Preset:
         a_a=_twin(reader.section("a_a")),
         contrasts=tuple(_contrast(part) for part in reader.sections("contrasts")),
         external=_external(reader.optional("external")),
-        fidelity_window_ms=_milliseconds(fidelity.take("window_s", int, float)),
+        fidelity=_fidelity(reader.section("fidelity")),
         pilot_sd_percent=reader.take("pilot_sd_percent", int, float, type(None)),
     )
-    for part in (warm_up, fidelity, reader):
+    for part in (warm_up, reader):
         part.end()
     _check_references(preset, where)
     return preset
@@ -238,12 +245,12 @@ def load(path: Path | None = None) -> tuple[int, Mapping[str, Mapping[str, Prese
         document = strict_yaml.load(path or Path(__file__).with_name("presets.yaml"))
     except strict_yaml.YamlError as error:
         raise PresetError(str(error)) from None
-    reader = _Reader(document, "presets.yaml")
+    reader = Reader(document, "presets.yaml")
     seed: int = reader.take("seed", int)
     studies: dict[str, dict[str, Preset]] = {}
     for study, presets in reader.take("studies", dict).items():
         studies[study] = {
-            name: _preset(_Reader(values, f"{study}/{name}"), f"{study}/{name}")
+            name: _preset(Reader(values, f"{study}/{name}"), f"{study}/{name}")
             for name, values in presets.items()
         }
     reader.end()

@@ -125,11 +125,8 @@ def _need_programs(plan: dict[str, Any]) -> None:
     build = Path(plan["paths"]["build"])
     words = {arm["command"][0] for arm in plan["arms"].values()}
     wanted = {word.format(build=build, **_OTHER_PLACES) for word in words if "{build}" in word}
-    kinds = {planned["kind"] for planned in plan["trials"]}
-    wanted |= {str(build / "spin")} if "fidelity" in kinds else set()
-    wanted |= {str(build / "pipe_switch")} if "external" in kinds else set()
-    if any(planned["processes"] is not None for planned in plan["trials"]):
-        wanted.add(str(build / "idle_processes"))
+    for planned in plan["trials"]:
+        wanted |= {str(build / name) for name in workloads.programs(planned)}
     absent = sorted(Path(word).name for word in wanted if not os.access(word, os.X_OK))
     if absent:
         raise RunError(f"not built: {', '.join(absent)}; run make -C bpf, or ./study doctor")

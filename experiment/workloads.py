@@ -1,4 +1,4 @@
-"""Loads that a trial is measured under: idle processes, forced context switches, known CPU use.
+"""Loads that a trial is measured under: idle processes, fixed counts of events, known CPU use.
 
 The generators are small C programs that end by themselves and die with the runner.
 """
@@ -13,14 +13,15 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from experiment import kernel
 from experiment.accounting import machine
 from experiment.collector import Failed, spawn
-from experiment.estimate import EVENT_S, PAUSE_S
+from experiment.estimate import PAUSE_S, external_seconds
+from experiment.loads import Load, known_use
 
 _START_DEADLINE_S = 120.0
 _GENERATOR_AND_AGENT = 2
@@ -97,19 +98,24 @@ def _tail(log: Path) -> str:
 
 def run(words: list[str], deadline_s: float) -> dict[str, Any]:
     """Run a generator to its end and return its JSON report. Raises Failed."""
-    name = Path(words[0]).name
-    with _started(words) as process:
-        try:
-            output, error = process.communicate(timeout=deadline_s)
-        except subprocess.TimeoutExpired as problem:
-            raise Failed(f"{name} did not end within {deadline_s:.0f} s") from problem
-        if process.returncode:
-            raise Failed(f"{name}: {error.decode(errors='replace').strip()}")
+    with started(words) as process:
+        return report(process, deadline_s)
+
+
+def report(process: subprocess.Popen[bytes], deadline_s: float) -> dict[str, Any]:
+    """Wait for a generator's end; its JSON report. Raises Failed."""
+    name = Path(str(process.args[0])).name  # type: ignore[index]
     try:
-        report: dict[str, Any] = json.loads(output)
+        output, error = process.communicate(timeout=deadline_s)
+    except subprocess.TimeoutExpired as problem:
+        raise Failed(f"{name} did not end within {deadline_s:.0f} s") from problem
+    if process.returncode:
+        raise Failed(f"{name}: {error.decode(errors='replace').strip()}")
+    try:
+        said: dict[str, Any] = json.loads(output)
     except ValueError as problem:
         raise Failed(f"{name} gave no report") from problem
-    return report
+    return said
 
 
 def _detach() -> None:
@@ -118,7 +124,7 @@ def _detach() -> None:
 
 
 @contextlib.contextmanager
-def _started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+def started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A generator as a child that dies with the runner and never outlives the block."""
     try:
         process = subprocess.Popen(
@@ -141,15 +147,41 @@ def _started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
                 stream.close()
 
 
-def pipe_switch(build: str, pace: str, events: int) -> tuple[int, int]:
-    """Force ``events`` context switches on the last CPU: (billed switches, their CPU time in ns).
+def words_of(build: str, load: Load) -> list[str]:
+    """The command line of a load of known use."""
+    return [os.path.join(build, load.program), *load.arguments]
 
-    Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S`` before each exchange, as
-    it does between the switches of an ordinary machine.
+
+def count_out(build: str, trial: Mapping[str, Any]) -> tuple[int, int]:
+    """Make the events of an external trial on the last CPU: (events billed, their CPU time in ns).
+
+    Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S`` before each exchange of
+    context switches and before each exec, open or send, as an ordinary machine does.
     """
+    workload, events = trial.get("workload", "switch"), int(trial["events"])
+    program, option = _COUNTED[workload]
     cpu = max(os.sched_getaffinity(0))
-    words = [os.path.join(build, "pipe_switch"), "--switches", str(events), "--cpu", str(cpu)]
-    if pace == "paced":
+    words = [os.path.join(build, program), option, str(events), "--cpu", str(cpu)]
+    if trial["pace"] == "paced":
         words += ["--pause-us", str(round(1e6 * PAUSE_S))]
-    report = run(words, deadline_s=60 + 2 * events * EVENT_S[pace])
-    return int(report["billed_switches"]), int(report["cpu_ns"])
+    report = run(words, deadline_s=60 + 2 * external_seconds(trial))
+    return int(report.get("billed_switches", events)), int(report["cpu_ns"])
+
+
+_COUNTED = {
+    "switch": ("pipe_switch", "--switches"),
+    "exec": ("fixed_work", "--execs"),
+    "open": ("fixed_work", "--opens"),
+    "send": ("fixed_work", "--sends"),
+}
+
+
+def programs(trial: Mapping[str, Any]) -> set[str]:
+    """Names of the generators that a trial needs."""
+    needed = {"idle_processes"} if trial["processes"] is not None else set()
+    if trial["kind"] == "external":
+        program, _ = _COUNTED[trial.get("workload", "switch")]
+        needed |= {program} | ({"exec_step"} if trial.get("workload") == "exec" else set())
+    if trial["kind"] == "fidelity":
+        needed.add(known_use(trial).program)
+    return needed

@@ -1,0 +1,1 @@
+"""What each kind of trial does between the start of a collector and its row."""
