@@ -15,8 +15,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiment import estimate, order, plan, power, presets
+from experiment import estimate, loads, order, plan, power, presets
 from experiment.arms import ArmError
+from experiment.layout import CALIBRATED_HOOKS
 from experiment.plan import PlanError
 
 BUILT_IN: dict[str, dict[str, Any]] = {
@@ -41,6 +42,10 @@ BUILT_IN: dict[str, dict[str, Any]] = {
         "dump": True,
     },
     "bpf_on_demand": {"study": "gauges", "source": "ebpf", "context": "own", "dump": True},
+}
+BUILT_IN |= {
+    f"empty_{workload}": {"study": "accounts", "source": "ebpf", "context": "others", "hook": hook}
+    for hook, workload in CALIBRATED_HOOKS.items()
 }
 
 
@@ -215,6 +220,74 @@ def test_external_trials_have_an_unattached_sibling(root: Path, preset: str) -> 
         positions = [t["position"] for t in external]
         assert positions == list(range(positions[0], positions[0] + len(positions)))
         assert {t["statistics"] for t in external} == {"off"}
+        assert {t["workload"] for t in external} == {"switch"}
+
+
+@pytest.mark.parametrize("preset", plan.preset_names("accounts"))
+@given(seed=st.integers(0, 2**63 - 1), blocks=st.integers(2, 4))
+@settings(max_examples=10, deadline=None)
+def test_accounts_put_each_program_on_its_event_beside_a_sibling(
+    root: Path, preset: str, seed: int, blocks: int
+) -> None:
+    made = make(root, "accounts", preset, seed=seed, blocks=blocks)
+    listed = presets.load()[1]["accounts"][preset].external
+    assert listed is not None and listed.arms is not None
+    trials = [t for t in made["trials"] if t["kind"] == "external"]
+    by_block: dict[int, Any] = {}
+    for trial in trials:
+        by_block.setdefault(trial["block"], []).append(trial)
+    assert len(by_block) == (listed.blocks or blocks)
+    for found in by_block.values():
+        keys = ("workload", "statistics", "pace")
+        groups = [
+            ([t["arm"] for t in group], dict(zip(keys, key, strict=True)))
+            for key, group in itertools.groupby(found, key=lambda t: [t[k] for k in keys])
+        ]
+        assert len(groups) == listed.rounds * len(CALIBRATED_HOOKS) * 2 * 2
+        for arms, condition in groups:
+            hooks = [hook for hook, w in CALIBRATED_HOOKS.items() if w == condition["workload"]]
+            wanted = [a for a in listed.arms if made["arms"][a]["hook"] in hooks]
+            assert sorted(arms) == sorted([*wanted, "null_agent"])
+    counts = {"hot": listed.hot, "paced": listed.paced}
+    assert all(t["events"] == counts[t["pace"]][t["workload"]] for t in trials)
+
+
+@pytest.mark.parametrize("preset", plan.preset_names("accounts"))
+@given(blocks=st.integers(2, 4))
+@settings(max_examples=3, deadline=None)
+def test_accounts_hold_every_collector_against_every_load(
+    root: Path, preset: str, blocks: int
+) -> None:
+    made = make(root, "accounts", preset, blocks=blocks)
+    listed = presets.load()[1]["accounts"][preset].fidelity
+    assert listed.arms is not None and set(listed.workloads) == set(loads.KNOWN_USE)
+    wanted = sorted(itertools.product(listed.arms, listed.workloads))
+    trials = [t for t in made["trials"] if t["kind"] == "fidelity"]
+    assert trials == made["trials"][-len(trials) :]
+    for block in range(blocks + 1, blocks + 1 + listed.blocks):
+        found = [(t["arm"], t["workload"]) for t in trials if t["block"] == block]
+        assert sorted(found) == wanted
+    assert len(trials) == listed.blocks * len(wanted)
+    children = {t.get("children") for t in trials if t["workload"] == "children"}
+    assert children == {listed.children}
+
+
+def test_accounts_measure_the_arms_of_processes_and_nobody_else_theirs(root: Path) -> None:
+    made = make(root, "accounts", arms=["null_agent", "proc_stat", "empty_open"])
+    assert set(made["arms"]) == {"null_agent", "proc_stat", "empty_open"}
+    assert {t["arm"] for t in made["trials"] if t["kind"] == "cost"} == {"null_agent"}
+    external = [t for t in made["trials"] if t["kind"] == "external"]
+    assert {t["workload"] for t in external} == {"open"}
+    with pytest.raises(ArmError, match="belongs to study accounts, not to processes"):
+        make(root, arms=["empty_open"])
+
+
+def test_an_event_that_no_row_counts_is_said(root: Path, tmp_path: Path) -> None:
+    mine = write_arm(tmp_path, "opens", source="ebpf", context="others", hook="openat")
+    made = make(root, arms=["proc_stat", str(mine)])
+    assert any("opens: no row counts the events of openat" in note for note in made["notes"])
+    external = [t for t in made["trials"] if t["kind"] == "external"]
+    assert {t["workload"] for t in external} == {"open"}
 
 
 def test_external_trials_spread_over_the_run(root: Path) -> None:
@@ -253,6 +326,9 @@ def test_budgets(root: Path) -> None:
     assert minutes("processes", "scaling") <= 16
     assert minutes("processes", "smoke") <= 1 / 3
     assert minutes("gauges", "smoke") <= 1 / 3
+    assert minutes("accounts", "quick") <= 4
+    assert minutes("accounts", "paper") <= 14
+    assert minutes("accounts", "smoke") <= 1 / 2
     assert make(root, preset="paper")["blocks"] >= 12
     assert make(root, preset="quick")["estimate"]["smallest_adjusted_p"] < 0.05
     levels = make(root, preset="scaling")["process_counts"]
@@ -266,11 +342,15 @@ def test_minutes_add_up() -> None:
     cost = {"kind": "cost", "processes": None, "interval_ms": 1000, "window_s": 6.0, "arm": "a"}
     assert estimate.trial_seconds(cost, arm) == pytest.approx(0.1 + 0.5 + 6)
     assert estimate.trial_seconds(cost, slow) == pytest.approx(2 + 0.1 + 0.5 + 6)
-    assert estimate.trial_seconds(cost, bcc) == pytest.approx(4 + 0.1 + 0.5 + 6)
+    assert estimate.trial_seconds(cost, bcc) == pytest.approx(1.5 + 0.1 + 0.5 + 6)
     hot = {"kind": "external", "pace": "hot", "events": 100_000}
     assert estimate.trial_seconds(hot, arm) == pytest.approx(0.1 + 0.5)
     paced = {"kind": "external", "pace": "paced", "events": 100}
     assert estimate.trial_seconds(paced, arm) == pytest.approx(0.1 + 50 * 0.0101)
+    execs = {"kind": "external", "workload": "exec", "pace": "paced", "events": 100}
+    assert estimate.trial_seconds(execs, arm) == pytest.approx(0.1 + 100 * 0.011)
+    children = {"kind": "fidelity", "workload": "children", "interval_ms": 1000, "window_s": 3}
+    assert estimate.trial_seconds(children, arm) == pytest.approx(0.1 + 200 * 0.05 / 2 + 1.6)
     busy = cost | {"processes": 1000}
     seconds = 60 * estimate.minutes([busy, busy, cost], {"a": arm})
     assert seconds == pytest.approx(3 * 6.6 + 0.1 + 0.2)
@@ -376,7 +456,9 @@ def test_bad_parameters_are_one_clear_line(root: Path, keys: Any, words: str) ->
 
 
 def test_unknown_names_list_the_known_ones(root: Path) -> None:
-    with pytest.raises(PlanError, match="unknown study 'proceses'; known are processes, gauges"):
+    with pytest.raises(
+        PlanError, match="unknown study 'proceses'; known are processes, gauges, accounts"
+    ):
         make(root, "proceses")
     with pytest.raises(PlanError, match="unknown preset 'fast'; processes knows quick"):
         make(root, preset="fast")
@@ -506,6 +588,12 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
         ("statistics: off", "statistics: false", "statistics: False must be str"),
         ("a_a: {arm: proc_stat", "a_a: {arm: nobody", "a_a: is not one of the cells"),
         ("blocks: every", "blocks: some", "blocks: 'some' must be a number or every"),
+        ("statistics: [off, on]", "statistics: [off, off]", "statistics: 'off' must be one of"),
+        ("workloads: [steady, ", "workloads: [lazy, ", "workloads: 'lazy' must be one of steady"),
+        ("workloads: [steady, bursty", "workloads: [] #", "must be some of steady"),
+        ("switch: 25000, ", "", "external: events: key 'switch' is missing"),
+        ("hot: {events: {switch", "hot: {events: {sleep: 1, switch", "unknown key 'sleep'"),
+        ("arms: [proc_stat, sched_switch]", "arms: [5]", "arms: 5 must be a list of texts"),
     ],
 )
 def test_broken_presets_are_one_clear_line(tmp_path: Path, old: str, new: str, words: str) -> None:
