@@ -225,7 +225,7 @@ def test_external_trials_have_an_unattached_sibling(root: Path, preset: str) -> 
 
 @pytest.mark.parametrize("preset", plan.preset_names("accounts"))
 @given(seed=st.integers(0, 2**63 - 1), blocks=st.integers(2, 4))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_accounts_put_each_program_on_its_event_beside_a_sibling(
     root: Path, preset: str, seed: int, blocks: int
 ) -> None:
