@@ -25,7 +25,10 @@ def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:
     """The parameters that a command line gives. Raises Problem for an unknown name."""
     parser = Parser(prog=f"./study {command}", allow_abbrev=False)
     parser.add_argument(
-        "studies", nargs="*", metavar="STUDY", help="processes, gauges, accounts (default: the first two)"
+        "studies",
+        nargs="*",
+        metavar="STUDY",
+        help="processes, gauges, accounts (alone: the first two)",
     )
     known = parameters.declared()
     for name, parameter in known.items():
