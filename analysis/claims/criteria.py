@@ -8,6 +8,7 @@ interval.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from analysis.claims import evidence
@@ -61,7 +62,7 @@ def _beside(claim: Claim, index: Index) -> str:
     where = {k: v for k, v in claim.criterion["contrast"].items() if k != "statistics"}
     found = evidence.contrast(index, claim.criterion["study"], [preset], where)
     measured = found.measured("ratio", "×") if found else None
-    return f"; by the article's protocol {measured.text}" if measured else ""
+    return f"by the article's protocol {measured.number}" if measured else ""
 
 
 def _over(found: Contrast) -> str:
@@ -87,9 +88,10 @@ def ratio(claim: Claim, index: Index) -> Answer:
         return Answer(UNDETERMINED, f"{entry['verdict']}, but of the size: {wide}", measured)
     word, distance = size(value, measured.value)
     found_size = "same direction" if word is None else "same direction, another size"
-    said = f"{found_size} ({entry['why']}): {measured.text} against {value:g}×, which lies "
+    said = f"{found_size} ({entry['why']}): {measured.number} against {value:g}×, which lies "
     said += distance
-    said += f"; at {at}{_over(found)}{_beside(claim, index)}"
+    said += f"; at {at}{_over(found)}"
+    measured = replace(measured, aside=_beside(claim, index))
     return Answer(word or HOLDS, said, measured, "", runs)
 
 
@@ -131,12 +133,12 @@ def left_out(claim: Claim, index: Index) -> Answer:
         return Answer(NOT_TESTABLE, cell["reason"]) if cell.get("reason") else not_yet(claim)
     place = evidence.Place(evidence.folder_of(run), "arms", where, "others")
     name = str(run["run"])
-    measured = Measured(others, "% of a core", place, (name,))
+    share = f"{100 * others.estimate / whole.estimate:.0f} % of the whole"
+    measured = Measured(others, "% of a core", place, (name,), share)
     reader = as_interval(cell.get("agent")).estimate
     said = (
         f"the reader alone shows {number(reader)} of {number(whole.estimate)} % of a core and "
-        f"leaves out {100 * others.estimate / whole.estimate:.0f} %; at "
-        + evidence.conditions([run], [c["arm"]], c["processes"])
+        f"leaves out {share}; at " + evidence.conditions([run], [c["arm"]], c["processes"])
     )
     if others.low is not None and others.low > 0:
         return Answer(HOLDS, said, measured, "", (name,))

@@ -200,6 +200,11 @@ def parse(text: str) -> Ledger:
         document = yaml.load(text, Loader=_Loader)  # noqa: S506
     except yaml.YAMLError as error:
         raise ClaimsError(f"not YAML: {' '.join(str(error).split())}") from None
+    return checked(document)
+
+
+def checked(document: Any) -> Ledger:
+    """The ledger in a document that was read. Raises ClaimsError, as `parse` does."""
     _check("the file", document, FILE)
     limits = _check("limits", document["limits"], LIMITS)
     rules = _check("rules", document["rules"], dict.fromkeys(RULES, str))

@@ -38,14 +38,20 @@ class Measured:
     unit: str
     place: Place
     runs: tuple[str, ...]
+    aside: str = ""  # what it is set against, for the text
 
     @property
-    def text(self) -> str:
+    def number(self) -> str:
         """As the tables have it: 26.1× [19, 42], 11.9 [11.5, 12.3] cores per 1,000 nodes."""
         if self.unit == "×" and self.value.estimate is not None:
             v = self.value
             return f"{number(v.estimate)}× {span(v.low, v.high, v.estimate)}"
         return f"{interval(self.value)} {self.unit}"
+
+    @property
+    def text(self) -> str:
+        """The number, and what it is set against."""
+        return f"{self.number} ({self.aside})" if self.aside else self.number
 
 
 def as_interval(value: Mapping[str, Any] | None) -> Interval:

@@ -7,7 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analysis.claims.answer import HOLDS_WHEN, NOT_YET, VERDICTS
+from analysis.claims.answer import (
+    CONTRADICTED,
+    HOLDS_WHEN,
+    NOT_TESTABLE,
+    NOT_YET,
+    UNDETERMINED,
+    VERDICTS,
+)
 from analysis.claims.data import Ledger, Source
 from analysis.text import NOTHING, Table
 
@@ -51,6 +58,13 @@ def _shown(entry: Mapping[str, Any]) -> str:
     return str(measured["text"]) if measured else NOTHING
 
 
+def _verdict_and_why(entry: Mapping[str, Any]) -> str:
+    """For the short form: what did not hold says why."""
+    said = verdict_text(entry)
+    short = entry["verdict"] in (CONTRADICTED, UNDETERMINED, NOT_TESTABLE)
+    return f"{said}: {entry['reason']}" if short else said
+
+
 def _ranges(ids: Sequence[str]) -> str:
     """PROC-4, PROC-6; CORE-1 to CORE-14."""
     source = ids[0].rpartition("-")[0]
@@ -90,7 +104,7 @@ def compact(entries: Entries, to: Callable[[str], str] | None = None) -> str:
             f"{entry['id']}: {entry['what']}",
             entry["published_text"],
             _shown(entry),
-            verdict_text(entry),
+            _verdict_and_why(entry),
             _links(entry, to),
         ]
         for entry in entries

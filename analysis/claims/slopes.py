@@ -6,6 +6,8 @@ of the slope that it is set against. An interval that only holds 0 says nothing 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.claims import evidence
 from analysis.claims.answer import (
     CONTRADICTED,
@@ -50,7 +52,7 @@ def _flatness(rising: Measured, flat: Measured) -> tuple[str, str]:
     low, high = flat.value.low, flat.value.high
     assert low is not None and high is not None  # evidence.slope gives none without ends
     share = max(abs(low), abs(high)) / abs(rising.value.estimate or 1.0)
-    said = f"{flat.text}: at most {number(high, 2)} µs"
+    said = f"{flat.number}: at most {number(high, 2)} µs"
     said += f", {100 * share:.2g} % of the rising slope" if high > 0 else ""
     if -margin <= low and high <= margin:
         return HOLDS, said
@@ -77,6 +79,7 @@ def line(claim: Claim, index: Index) -> Answer:
     other = (evidence.first(run["scaling"], flat.place.row) or {}).get("largest_relative_misfit")
     if other is not None and other > limit:
         said += f"; its levels scatter by up to {100 * other:.0f} % around its line"
+    rising = replace(rising, aside=f"eBPF: {interval(flat.value)}")
     if rising.value.low is None or rising.value.low <= 0:
         return Answer(UNDETERMINED, f"the slope of {c['rising']} is not clearly above 0", rising)
     if misfit > limit:
@@ -96,7 +99,10 @@ def flat(claim: Claim, index: Index) -> Answer:
         said = f"{c['flat']} fails its fidelity trials ({100 * wrong[0]['worst']:+.1f} %)"
         return Answer(UNDETERMINED, said.replace("-", "−"), slope, "", slope.runs)
     verdict, text = _flatness(rising, slope)
-    said = f"{_range(run)} {_many(per)}, all but a few asleep: {text} ({rising.text} through /proc)"
+    said = (
+        f"{_range(run)} {_many(per)}, all but a few asleep: {text} ({rising.number} through /proc)"
+    )
+    slope = replace(slope, aside=f"/proc: {interval(rising.value)}")
     return Answer(verdict, said, slope, "", slope.runs)
 
 
@@ -107,7 +113,7 @@ def rises(claim: Claim, index: Index) -> Answer:
     found = evidence.slope(run, c["arm"], c["slope"], 1e-3, "µs per switch") if run else None
     if found is None or found.value.low is None or found.value.high is None:
         return not_yet(claim, _calibrated(c, index))
-    said = f"{c['arm']}: {found.text}"
+    said = f"{c['arm']}: {found.number}"
     if found.value.low > 0:
         return Answer(HOLDS, said, found, "", found.runs)
     return Answer(CONTRADICTED if found.value.high < 0 else UNDETERMINED, said, found)

@@ -10,7 +10,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.claims.data import CLAIMS_YML, KINDS, RULES, ClaimsError, ledger, parse, unit_of
+from analysis.claims.data import (
+    CLAIMS_YML,
+    KINDS,
+    RULES,
+    ClaimsError,
+    checked,
+    ledger,
+    parse,
+    unit_of,
+)
 
 TEXT = CLAIMS_YML.read_text(encoding="utf-8")
 DOCUMENT: dict[str, Any] = yaml.safe_load(TEXT)
@@ -22,7 +31,7 @@ def claim(document: dict[str, Any], name: str = "PROC-3") -> dict[str, Any]:
 
 def refused(document: Any) -> str:
     with pytest.raises(ClaimsError) as caught:
-        parse(yaml.safe_dump(document, allow_unicode=True))
+        checked(document)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 

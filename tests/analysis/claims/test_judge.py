@@ -133,12 +133,12 @@ def test_a_ratio_needs_its_direction_and_its_size(
     assert found["run"] == "20260101T000000Z-x-00000000"
 
 
-def test_the_reason_names_density_switch_rate_and_the_articles_own_protocol() -> None:
+def test_density_switch_rate_and_the_articles_own_protocol_stand_beside() -> None:
     beside = summary("article", "20250101T000000Z-x-00000000")
     beside["contrasts"] = [contrast(600, statistics="on", ratio=interval(21.0, 19.0, 23.0))]
-    reason = verdict("PROC-3", summary(), beside)["reason"]
-    assert "600 processes, 60 context switches a second, a scrape every 1 s" in reason
-    assert "by the article's protocol 21.0× [19.0, 23.0]" in reason
+    found = verdict("PROC-3", summary(), beside)
+    assert "600 processes, 60 context switches a second, a scrape every 1 s" in found["reason"]
+    assert "(by the article's protocol 21.0× [19.0, 23.0])" in found["measured"]["text"]
 
 
 def test_a_gain_within_noise_is_met_by_indistinguishable_too() -> None:

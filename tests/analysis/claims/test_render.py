@@ -51,5 +51,11 @@ def test_the_short_form_has_the_measured_ones_and_names_the_rest_in_a_line() -> 
     assert "PROC-4, PROC-6, PROC-10 (study `crossover`)" in waiting
 
 
+def test_what_did_not_hold_says_why_in_the_short_form_too() -> None:
+    made = answered()
+    made[0] |= {"verdict": "not testable here", "reason": "EPERM"}
+    assert "| not testable here: EPERM |" in render.compact(made)
+
+
 def test_without_links_the_files_are_named() -> None:
     assert "`processes/r/tables/verdicts.md`" in render.compact(answered())
