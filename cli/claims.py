@@ -43,6 +43,8 @@ def command(words: Sequence[str]) -> int:
         _write(path, wanted[path])
     for entry in entries:
         print(f"{entry['id']}: {_line(entry)}")
+    if others := index.not_among(output, found):
+        print(f"note: {others} measured here are not shipped: a notebook judges its own runs")
     print(f"written: {', '.join(_named(path) for path in stale) or 'nothing, all is fresh'}")
     return 0
 

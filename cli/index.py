@@ -29,6 +29,15 @@ def shipped() -> set[tuple[str, str]] | None:
     return found or None
 
 
+def not_among(output: Path, found: dict[str, Any]) -> str:
+    """How many more runs have results in a folder: "2 runs", empty if none."""
+    names = {(run["study"], run["run"]) for run in found["runs"]}
+    files = (output / "processed").glob(f"*/*/{SUMMARY}")
+    there = {path.parts[-3:-1] for path in files} - names
+    more = sum(study != SESSIONS for study, _ in there)
+    return f"{more} run{'s' if more > 1 else ''}" if more else ""
+
+
 def of(output: Path, only: set[tuple[str, str]] | None = None) -> dict[str, Any]:
     """{"runs": [...], "sessions": [...]} as the analysis returns it, from the summaries on disk.
 

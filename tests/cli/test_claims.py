@@ -93,6 +93,8 @@ def test_only_tracked_runs_are_shipped_and_only_they_are_judged(output: Path) ->
     session = output / "processed" / "sessions" / "processes-paper-0" / "summary.json"
     session.parent.mkdir(parents=True)
     session.write_text(json.dumps({"runs": ["mine"]}))
+    assert index.not_among(output, {"runs": []}) == "1 run"
+    assert index.not_among(output, index.of(output, one)) == ""
     assert index.of(output, one)["sessions"] == []
     assert index.of(output)["sessions"] == [{"runs": ["mine"]}]
 

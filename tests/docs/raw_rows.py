@@ -9,7 +9,7 @@ import csv
 import json
 from collections import defaultdict
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 Row = dict[str, str]
@@ -23,7 +23,9 @@ class Raw:
         self.plan: dict[str, Any] = json.loads((folder / "manifest.json").read_text())["plan"]
         with open(folder / "trials.csv", encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        self.rows = [row for row in rows if row["status"] == "ok" and int(row["block"]) > 0]
+        ok = [row for row in rows if row["status"] == "ok" and int(row["block"]) > 0]
+        gone = disturbed(ok, self.plan.get("exclusion") or {})
+        self.rows = [row for row in ok if row["block"] not in gone]
 
     def costs(self, arm: str, level: Any, statistics: str) -> list[Row]:
         wanted = "" if level in (None, "") else str(int(level))
@@ -116,6 +118,27 @@ class Raw:
                 weight = 1 / mean(costs.values()) ** 2
                 points[block].append((counted[block], cost, weight))
         return mean(_slope(block) for block in points.values())
+
+
+def disturbed(rows: list[Row], limits: dict[str, Any]) -> set[str]:
+    """Blocks with a cost window above a limit of the plan: steal, or load beyond the usual."""
+    windows = [row for row in rows if row["kind"] == "cost"]
+    foreign = {}
+    for row in windows:
+        known = sum(int(row[key] or 0) for key in ("agent_ns", "harness_ns", "bpf_run_ns"))
+        foreign[row["trial"]] = 100 * (int(row["busy_ns"]) - known) / int(row["window_ns"])
+    usual: dict[str, list[float]] = defaultdict(list)
+    for row in windows:
+        usual[row["processes_target"]].append(foreign[row["trial"]])
+    gone = set()
+    for row in windows:
+        loads = {
+            "steal_percent_core": 100 * int(row["steal_ns"]) / int(row["window_ns"]),
+            "foreign_percent_core": foreign[row["trial"]] - median(usual[row["processes_target"]]),
+        }
+        if any(limits.get(key) is not None and load > limits[key] for key, load in loads.items()):
+            gone.add(row["block"])
+    return gone
 
 
 def _slope(points: list[tuple[float, float, float]]) -> float:
