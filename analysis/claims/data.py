@@ -33,10 +33,10 @@ Shape = Mapping[str, type | tuple[type, ...]]
 TEXT_OR_NONE = (str, type(None))
 FILE: Shape = {"limits": dict, "rules": dict, "sources": list, "claims": list}
 LIMITS: Shape = dict.fromkeys(
-    ("within_factor", "widest_factor", "misfit", "flat_share", "accuracy_points", "zero_ms"),
+    ("within_factor", "widest_factor", "misfit", "flat_share", "zero_ms"),
     (int, float),
 )
-SHARES = ("misfit", "flat_share", "accuracy_points")  # limits that are shown in percent
+SHARES = ("misfit", "flat_share")  # limits that are shown in percent
 SOURCE: Shape = {
     **{"key": str, "title": str, "author": TEXT_OR_NONE, "year": (int, type(None))},
     **{"url": TEXT_OR_NONE, "code": str, "machine": str, "protocol": str, "note?": str},
@@ -60,7 +60,7 @@ RULES: Mapping[str, Shape] = {
     "fleet": {"contrast": dict, "expect": list, "value": str, "nodes": int},
     "left_out": {"arm": str, "processes": int},
     "bound": {"search": list, "pairs": list, "never": str},
-    "accuracy": {"better": str, "worse": str, "also": dict},
+    "accuracy": {"arm": str, "also": dict},
 }
 
 

@@ -13,7 +13,6 @@ from analysis.claims.answer import (
     CONTRADICTED,
     HOLDS,
     HOLDS_WHEN,
-    NOT_TESTABLE,
     UNDETERMINED,
     Answer,
     Index,
@@ -94,14 +93,15 @@ def flat(claim: Claim, index: Index) -> Answer:
     rising, slope, per = _slopes(claim, run) if run else (None, None, "")
     if run is None or rising is None or slope is None:
         return not_yet(claim)
-    wrong = [e for e in _fidelity(run, c["flat"]).values() if e["verdict"] == "wrong"]
-    if wrong:
-        said = f"{c['flat']} fails its fidelity trials ({100 * wrong[0]['worst']:+.1f} %)"
-        return Answer(UNDETERMINED, said.replace("-", "−"), slope, "", slope.runs)
+    if false := _false(run, c["flat"]):
+        said = f"{c['flat']} fails its fidelity trials: {false}"
+        return Answer(UNDETERMINED, said, slope, "", slope.runs)
     verdict, text = _flatness(rising, slope)
     said = (
         f"{_range(run)} {_many(per)}, all but a few asleep: {text} ({rising.number} through /proc)"
     )
+    if (steady := _fidelity(run, c["flat"]).get(STEADY)) is not None:
+        said += f"; its error on a known use is {_signed(steady)}"
     slope = replace(slope, aside=f"/proc: {interval(rising.value)}")
     return Answer(verdict, said, slope, "", slope.runs)
 
@@ -173,54 +173,68 @@ def _fidelity(run: Entry, arm: str) -> dict[str, Entry]:
     return {str(e.get("workload") or STEADY): e for e in found}
 
 
+def _signed(entry: Entry) -> str:
+    return f"{100 * entry['worst']:+.1f} %".replace("-", "−")
+
+
+def _false(run: Entry, arm: str) -> str:
+    """Where an arm reports another CPU time than was used, undeclared; empty if nowhere."""
+    return ", ".join(
+        f"{workload} {_signed(entry)}"
+        for workload, entry in _fidelity(run, arm).items()
+        if entry["verdict"] == "wrong" or (workload == STEADY and entry["verdict"] == "misses")
+    )
+
+
 def accuracy(claim: Claim, index: Index) -> Answer:
-    """Largest errors against known use, workload by workload."""
+    """Absolute errors against known use, load by load, as the run itself compared them."""
     c = claim.criterion
-    own = evidence.newest(index, c["study"], c["presets"])
-    if own is not None and _fidelity(own, c["better"]):
-        return _compared(claim, own, c["better"], c["worse"], "")
-    also = c["also"]
-    run = evidence.newest(index, also["study"], also["presets"])
-    if run is None or len(_fidelity(run, also["better"])) < 2:
-        return not_yet(claim, _steady(also, index))
-    said = "as far as CPU time per process goes; "
-    return _compared(claim, run, also["better"], also["worse"], said)
+    for asked, scope in ((c, ""), (c["also"], "for the CPU time of processes")):
+        run = evidence.newest(index, asked["study"], asked["presets"])
+        found = (run.get("fidelity_answers") or {}).get(claim.id) if run else None
+        if run is not None and found is not None:
+            return _compared(run, found["workloads"], asked["arm"], scope)
+    return not_yet(claim, _steady(index))
 
 
-def _steady(also: Entry, index: Index) -> str:
+def _steady(index: Index) -> str:
     """Errors in the one fidelity trial that the newest run of processes has."""
     run = evidence.newest(index, "processes", ["paper"])
     made = [
-        f"{arm} {100 * entry['worst']:+.1f} %".replace("-", "−")
-        for arm in (also["better"], also["worse"])
+        f"{arm} {_signed(entry)}"
+        for arm in ("sched_switch_published", "proc_stat")
         for entry in (_fidelity(run, arm).values() if run else [])
     ]
     return f"CPU time per process of a steady load: {', '.join(made)}" if made else ""
 
 
-def _compared(claim: Claim, run: Entry, better: str, worse: str, scope: str) -> Answer:
-    mine, theirs = _fidelity(run, better), _fidelity(run, worse)
-    shared = [workload for workload in mine if workload in theirs]
-    if not shared:
-        return Answer(NOT_TESTABLE, f"{better} and {worse} share no workload of known use")
-    margin = ledger().limits["accuracy_points"]
-    gain = {w: abs(theirs[w]["worst"]) - abs(mine[w]["worst"]) for w in shared}
-    pairs = [
-        (w.replace("_", " "), 100 * mine[w]["worst"], 100 * theirs[w]["worst"]) for w in shared
-    ]
-    errors = "; ".join(f"{w} {a:+.1f} against {b:+.1f} %" for w, a, b in pairs).replace("-", "−")
-    ahead = [w for w in shared if gain[w] > margin]
-    behind = [w for w in shared if gain[w] < -margin]
-    at = max(shared, key=lambda w: abs(mine[w]["worst"]))
-    place = evidence.Place(
-        evidence.folder_of(run), "fidelity", {"arm": better, "workload": at}, "worst", 100
-    )
-    worst = as_interval({"estimate": 100 * mine[at]["worst"], "n": mine[at]["n"]})
-    measured = Measured(worst, "% largest error", place, (str(run["run"]),))
-    said = f"{scope}largest errors of {better} against {worse}: {errors}"
+def _compared(run: Entry, loads: list[Entry], arm: str, scope: str) -> Answer:
+    """loads: workload, difference (interval, a share) and which side is closer, each."""
+    closer: dict[str, list[str]] = {"sched_switch": [], "polling": [], UNDETERMINED: []}
+    for load in loads:
+        difference = as_interval(load["difference"]).scaled(100)
+        name = str(load["workload"]).replace("_", " ")
+        closer[load["closer"]].append(f"{name} ({interval(difference)} points)")
+    who = {"sched_switch": "sched_switch is closer under", "polling": "polling is closer under"}
+    made = [f"{who.get(side, side)} {', '.join(names)}" for side, names in closer.items() if names]
+    said = f"{scope}: {'; '.join(made)}".removeprefix(": ")
+    measured = _largest_error(run, arm)
+    ahead, behind = closer["sched_switch"], closer["polling"]
     if not ahead:
-        return Answer(CONTRADICTED, said, measured, "", measured.runs)
-    if not behind and len(ahead) == len(shared) and not scope:
-        return Answer(HOLDS, said, measured, "", measured.runs)
-    condition = f"{scope.removesuffix('; ')}{', ' if scope else ''}{', '.join(ahead)}"
-    return Answer(HOLDS_WHEN, said, measured, condition, measured.runs)
+        return Answer(CONTRADICTED if behind else UNDETERMINED, said, measured)
+    if len(ahead) == len(loads) and not scope:
+        return Answer(HOLDS, said, measured)
+    names = ", ".join(name.partition(" (")[0] for name in ahead)
+    condition = f"the load is {names}" + (f", {scope}" if scope else "")
+    return Answer(HOLDS_WHEN, said, measured, condition)
+
+
+def _largest_error(run: Entry, arm: str) -> Measured | None:
+    errors = {w: as_interval(e["error"]) for w, e in _fidelity(run, arm).items()}
+    if not errors:
+        return None
+    at = max(errors, key=lambda workload: abs(errors[workload].estimate or 0.0))
+    where = {"arm": arm, "workload": at}
+    place = evidence.Place(evidence.folder_of(run), "fidelity", where, "error", 100)
+    unit = f"% error under the load {at.replace('_', ' ')}"
+    return Measured(errors[at].scaled(100), unit, place, (str(run["run"]),))

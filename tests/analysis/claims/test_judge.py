@@ -219,9 +219,14 @@ def test_an_undetermined_slope_says_what_could_have_been_seen() -> None:
 
 def test_a_collector_that_is_wrong_is_not_cheap() -> None:
     run = scaling(interval(10.0, -90.0, 110.0))
-    run["fidelity"] = [{"arm": "sched_switch_published", "worst": -0.4, "verdict": "wrong"}]
-    found = verdict("PROC-7", run)
-    assert found["verdict"] == "undetermined" and "−40.0 %" in found["reason"]
+    for word, expected in (
+        ("wrong", "undetermined"),
+        ("misses", "undetermined"),
+        ("true", "holds"),
+    ):
+        run["fidelity"] = [{"arm": "sched_switch_published", "worst": -0.4, "verdict": word}]
+        found = verdict("PROC-7", run)
+        assert found["verdict"] == expected and ("−40.0 %" in found["reason"]) == (word != "true")
 
 
 def test_a_fleets_saving_holds_under_its_condition() -> None:
@@ -278,23 +283,58 @@ def test_a_calibrated_cost_is_evidence_but_no_verdict() -> None:
     assert found["verdict"] == "not yet measured" and "3.9" in found["reason"]
 
 
-def fidelity(workload: str, ebpf: float, proc: float) -> list[Summary]:
-    pairs = (("sched_switch_published", ebpf), ("proc_stat", proc))
-    base = {"workload": workload, "n": 3, "verdict": "true"}
-    return [{**base, "arm": arm, "worst": worst} for arm, worst in pairs]
+def compared(workload: str, low: float, high: float) -> Summary:
+    """One load, as a run compares the two ways of collecting: below 0 sched_switch is closer."""
+    side = "sched_switch" if high < 0 else "polling" if low > 0 else "undetermined"
+    difference = interval((low + high) / 2, low, high)
+    return {"workload": workload, "difference": difference, "closer": side}
 
 
-def test_accuracy_holds_for_the_workloads_where_it_is_better() -> None:
-    run = {**summary(), "study": "accounts"}
-    run["fidelity"] = [*fidelity("busy", 0.001, -0.05), *fidelity("children", -0.4, -0.02)]
+def accounts(*loads: Summary) -> Summary:
+    errors = {"steady": -0.01, "busy": -0.30}
+    base = {"arm": "sched_switch_published", "verdict": "true"}
+    return {
+        **summary(),
+        "study": "accounts",
+        "fidelity_answers": {"CORE-13": {"workloads": list(loads)}},
+        "fidelity": [
+            {**base, "workload": w, "worst": e, "error": interval(e, e - 0.01, e + 0.01)}
+            for w, e in errors.items()
+        ],
+    }
+
+
+BETTER, WORSE, OPEN = (-0.03, -0.01), (0.20, 0.40), (-0.01, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("loads", "expected"),
+    [
+        ({"steady": BETTER, "busy": WORSE}, "holds when…"),
+        ({"steady": BETTER, "busy": BETTER}, "holds when…"),  # of processes, not of cores
+        ({"steady": OPEN, "busy": WORSE}, "contradicted"),
+        ({"steady": OPEN, "busy": OPEN}, "undetermined"),
+    ],
+)
+def test_accuracy_holds_for_the_loads_under_which_it_is_better(
+    loads: dict[str, tuple[float, float]], expected: str
+) -> None:
+    run = accounts(*(compared(name, *ends) for name, ends in loads.items()))
     found = verdict("CORE-13", run)
-    assert found["verdict"] == "holds when…" and found["condition"].endswith("busy")
-    assert "children −40.0 against −2.0 %" in found["reason"]
-    assert found["measured"]["estimate"] == pytest.approx(-40.0)
-    run["fidelity"] = [*fidelity("busy", 0.001, -0.002), *fidelity("children", -0.4, -0.02)]
-    assert verdict("CORE-13", run)["verdict"] == "contradicted"
-    run["fidelity"] = fidelity("steady", 0.0, -0.1)  # one workload says too little
-    assert verdict("CORE-13", run)["verdict"] == "not yet measured"
+    assert found["verdict"] == expected and "CPU time of processes" in found["reason"]
+    assert found["measured"]["estimate"] == pytest.approx(-30.0)
+    assert found["place"]["row"] == {"arm": "sched_switch_published", "workload": "busy"}
+    if expected == "holds when…":
+        assert "steady" in found["condition"]
+        assert ("busy" in found["condition"]) == (loads["busy"] == BETTER)
+
+
+def test_accuracy_of_cores_is_preferred_to_that_of_processes() -> None:
+    of_cores = accounts(compared("duty_50", *BETTER), compared("duty_90", *BETTER))
+    of_cores |= {"study": "cores"}
+    found = verdict("CORE-13", accounts(compared("busy", *WORSE)), of_cores)
+    assert found["verdict"] == "holds" and found["study"] == "cores"
+    assert verdict("CORE-13", summary())["verdict"] == "not yet measured"
 
 
 def test_levels_are_met_within_a_factor_of_two_and_zero_within_a_tick() -> None:
