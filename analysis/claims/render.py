@@ -111,7 +111,10 @@ def compact(entries: Entries, to: Callable[[str], str] | None = None) -> str:
         if entry["verdict"] != NOT_YET
     ]
     notes = [waiting(entries), f"Of {len(entries)} claims: {counted(entries)}."]
-    return Table("claims", [], [], head, shown, [note for note in notes if note]).markdown()
+    notes = [note for note in notes if note]
+    if not shown:
+        return "\n\n".join(notes) + "\n"
+    return Table("claims", [], [], head, shown, notes).markdown()
 
 
 def page(book: Ledger, entries: Entries) -> str:

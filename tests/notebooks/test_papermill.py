@@ -66,6 +66,7 @@ def test_the_executed_notebook_shows_what_was_found(measured: Path) -> None:
     shown: list[Any] = [output.get("data", {}) for output in outputs]
     assert any("image/svg+xml" in data for data in shown)
     assert any("verdict" in data.get("text/markdown", "") for data in shown)
+    assert any("Of 34 claims: " in data.get("text/markdown", "") for data in shown)
     text = "".join(output.get("text", "") for output in outputs)
     assert "preset          smoke" in text, "what is in force is printed"
     assert "s left" in text, "progress has the time left"

@@ -57,5 +57,11 @@ def test_what_did_not_hold_says_why_in_the_short_form_too() -> None:
     assert "| not testable here: EPERM |" in render.compact(made)
 
 
+def test_without_a_measured_claim_there_is_no_empty_table() -> None:
+    text = render.compact(entries())
+    assert "|" not in text and text.startswith("Not yet measured: ")
+    assert text.endswith("Of 34 claims: 34 `not yet measured`.\n")
+
+
 def test_without_links_the_files_are_named() -> None:
     assert "`processes/r/tables/verdicts.md`" in render.compact(answered())
