@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from cli import parameters
 from cli.problem import Problem, did_you_mean
 
-COMMANDS = ("run", "plan", "figures", "claims", "doctor", "lab")
+COMMANDS = ("run", "plan", "figures", "claims", "report", "review", "doctor", "lab")
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,6 +76,14 @@ def dispatch(command: str, words: Sequence[str]) -> int:
         from cli import claims
 
         return claims.command(words)
+    if command == "report":
+        from cli import report
+
+        return report.command(words)
+    if command == "review":
+        from cli.review import command as review
+
+        return review.command(words)
     if command == "doctor":
         from cli import doctor
 

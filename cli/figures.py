@@ -20,7 +20,11 @@ def command(words: Sequence[str]) -> int:
     """
     output, named = _arguments(words)
     folder = paths.writable_folder(output / "processed")
-    made, damaged = _named(output, named) if named else _all(output)
+    if named:
+        made, damaged = _named(output, named)
+    else:
+        found = index(output)
+        made, damaged = found["runs"], found["errors"]
     for summary in made:
         print(f"{folder / summary['study'] / summary['run']}")
         print(f"  {summary['sentence']}")
@@ -31,12 +35,12 @@ def command(words: Sequence[str]) -> int:
     return 0
 
 
-def _all(output: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def index(output: Path) -> dict[str, Any]:
+    """Make the results of every run; what is known of all of them. Raises Problem."""
     try:
-        index = report.process_all(output / "raw", output / "processed")
+        return report.process_all(output / "raw", output / "processed")
     except OSError as error:
         raise paths.unwritable(output / "processed", error) from None
-    return index["runs"], index["errors"]
 
 
 def _named(output: Path, named: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -27,6 +27,20 @@ def process(raw: Path, processed: Path) -> dict[str, Any]:
         raise paths.unwritable(processed, error) from None
 
 
+def current(raw: Path, processed: Path, before: Path | None = None) -> bool:
+    """Whether a run's results are whole, and younger than its rows and the code that makes them.
+
+    before: a file made from them, which has to be younger still.
+    """
+    made = processed / SUMMARY
+    if not made.is_file() or missing(processed):
+        return False
+    sources = [*raw.iterdir(), *(paths.ROOT / "analysis").rglob("*.*"), paths.DATA / "schema.json"]
+    newest = max(file.stat().st_mtime_ns for file in sources if "__pycache__" not in file.parts)
+    made_ns = made.stat().st_mtime_ns
+    return made_ns > newest and (before is None or before.stat().st_mtime_ns >= made_ns)
+
+
 def summary(processed: Path) -> dict[str, Any]:
     """The summary of a processed run. Raises Problem if there is none."""
     return paths.read_json(processed / SUMMARY)

@@ -207,7 +207,8 @@ def analyse(session: Session) -> None:
     """
     for study in session.studies:
         _measured(study, runs.rows(session.raw(study)))
-        results.process(session.raw(study), session.processed(study))
+        if not results.current(session.raw(study), session.processed(study)):
+            results.process(session.raw(study), session.processed(study))
         print(f"{study}: {session.processed(study)}")
 
 

@@ -17,6 +17,8 @@ display: Any = ipython.display
 
 #: The figures a notebook shows: the width of a page.
 WIDE = "-7in.svg"
+#: The one that comes first, whatever its name.
+FIRST = "table_points"
 
 
 def everything(session: Session) -> None:
@@ -64,13 +66,20 @@ def _tables(folder: Path, names: tuple[str, ...] | list[str]) -> None:
 
 def figures(session: Session, study: str) -> None:
     """Every figure with its caption; one that was left out is named with the reason."""
-    from analysis.figures.kinds import KINDS  # loads matplotlib, see results.process
-
     folder = session.processed(study)
-    for name in [kind.name for kind in KINDS]:
-        file = folder / "figures" / (name + WIDE)
+    found = results.summary(folder)
+    names = [name for name in found["files"] if name.endswith(WIDE)]
+    for file in [folder / name for name in sorted(names, key=lambda name: FIRST not in name)]:
         if file.exists():
-            display(svg(filename=str(file)))
+            name = file.name.removesuffix(WIDE)
+            display(svg(filename=str(file)), metadata={"image/svg+xml": _told(file, name)})
             display(markdown(file.with_name(f"{name}.caption.txt").read_text(encoding="utf-8")))
-    for name, reason in results.summary(folder)["figures_left_out"].items():
+    for name, reason in found["figures_left_out"].items():
         display(markdown(f"No figure {name}: {reason}."))
+
+
+def _told(file: Path, name: str) -> dict[str, str]:
+    """What travels with a figure in the executed notebook: its alt text and where it lies."""
+    alt = file.with_name(f"{name}.alt.txt").read_text(encoding="utf-8").strip()
+    study, run, figures = file.parts[-4:-1]
+    return {"alt": alt, "figure": f"{study}/{run}/{figures}/{name}"}

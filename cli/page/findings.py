@@ -1,0 +1,101 @@
+"""The verdicts of the report: claims, contrasts and sessions, each as rows of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from analysis.claims.render import verdict_text
+from analysis.text import NOTHING, number, p_text, span
+
+Summary = Mapping[str, Any]
+Row = dict[str, str]
+
+
+def titles(summary: Summary) -> dict[str, str]:
+    """Titles of a run's arms by name."""
+    return {cell["arm"]: cell["title"] for cell in summary["cells"]}
+
+
+def at(processes: int | None) -> str:
+    """The level of a cell: ``600 processes``."""
+    return "as found" if processes is None else f"{processes:,} processes"
+
+
+def estimate(value: Mapping[str, Any] | None, unit: str = "") -> str:
+    """An estimate with its interval: ``26.1× [19, 42]``."""
+    if not value or value.get("estimate") is None:
+        return NOTHING
+    shown = f"{number(value['estimate'])}{unit}"
+    low, high = value.get("low"), value.get("high")
+    if low is None and high is None:
+        return f"{shown} ({value.get('note') or 'no interval'})"
+    return f"{shown} {span(low, high, value['estimate'])}"
+
+
+def contrasts(summaries: Iterable[Summary]) -> list[Row]:
+    """Every declared contrast of the runs, each run's A/A pair after them."""
+    rows = []
+    for summary in summaries:
+        named = titles(summary)
+        run = {"run": summary["run"], "of": f"{summary['study']}, {summary['preset']}"}
+        for contrast in summary["contrasts"]:
+            pair = [named.get(contrast[s], contrast[s]) for s in ("numerator", "denominator")]
+            text = " against ".join(pair)
+            if contrast["measure"] == "published":
+                text += " (published method)"
+            rows.append({**run, "contrast": text, **_verdict(contrast, contrast["p_adjusted"])})
+        twins = summary.get("a_a")
+        if twins:
+            text = f"{named.get(twins['arm'], twins['arm'])} against itself (A/A)"
+            rows.append({**run, "contrast": text, **_verdict(twins, None)})
+    return rows
+
+
+def _verdict(entry: Mapping[str, Any], p: float | None) -> Row:
+    return {
+        "at": at(entry["processes"]),
+        "ratio": estimate(entry.get("ratio"), "×"),
+        "p": p_text(p),
+        "verdict": entry["verdict"],
+        "why": entry["why"] or "",
+    }
+
+
+def sessions(pooled: Iterable[Summary]) -> list[Row]:
+    """Every contrast over the sessions of one preset on one machine."""
+    rows = []
+    for group in pooled:
+        for contrast in group["contrasts"]:
+            over = contrast["pooled"] or {}
+            rows.append(
+                {
+                    "of": f"{group['study']}, {group['preset']}",
+                    "contrast": contrast["id"],
+                    "sessions": str(over.get("n_sessions", 0)),
+                    "each": "; ".join(
+                        session["reason"] or estimate(session["ratio"], "×")
+                        for session in contrast["per_session"]
+                    ),
+                    "ratio": estimate(over.get("ratio"), "×"),
+                    "verdict": over.get("verdict", "too few sessions"),
+                    "generalises": contrast["generalises"] or "",
+                }
+            )
+    return rows
+
+
+def claims(entries: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """The ledger's claims with their verdicts, as ``analysis.claims.judge`` returns them."""
+    return [
+        {
+            "id": entry["id"],
+            "run": entry["run"] or "",
+            "what": entry["what"],
+            "published": entry["published_text"],
+            "verdict": verdict_text(entry),
+            "measured": entry["measured"]["text"] if entry["measured"] else NOTHING,
+            "reason": entry["reason"],
+        }
+        for entry in entries
+    ]
