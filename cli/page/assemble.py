@@ -55,7 +55,6 @@ class StudyPage:
     title: str
     anchor: str
     before: list[Shown]
-    explained: list[Shown]
     runs: list[RunPage]
     after: list[Shown]
 
@@ -74,18 +73,21 @@ def study(name: str, executed: Sequence[Executed], render: Renderer) -> StudyPag
     """A study from its notebook as executed for each of its runs, the main one first."""
     parts = executed[0].parts
     shows = [n for n, part in enumerate(parts) if part.displays]
-    first, last = (shows[0], shows[-1]) if shows else (len(parts), len(parts))
+    first = shows[0] if shows else len(parts)
 
     def prose(some: Iterable[Part]) -> list[Shown]:
-        return [Shown(part.title, render.prose(part)) for part in some if part.prose]
+        alone = [part for part in some if part.prose and not part.displays]
+        return [Shown(part.title, render.prose(part)) for part in alone]
+
+    def run(n: int, e: Executed) -> RunPage:
+        return RunPage(e.title, e.anchor, e.folder, render.outcome(e.parts, explained=n == 0))
 
     return StudyPage(
         title=next((part.title for part in parts if part.title), name),
         anchor=f"study-{name}",
         before=prose(parts[:first]),
-        explained=prose(parts[first : last + 1]),
-        runs=[RunPage(e.title, e.anchor, e.folder, render.outcome(e.parts)) for e in executed],
-        after=prose(parts[last + 1 :]),
+        runs=[run(n, e) for n, e in enumerate(executed)],
+        after=prose(parts[first:]),
     )
 
 

@@ -108,14 +108,15 @@ class Renderer:
         """The prose of a part."""
         return self._render(self._outputs, part.prose)
 
-    def outcome(self, parts: Sequence[Part]) -> Outcome:
-        """What the notebook displayed of its run."""
+    def outcome(self, parts: Sequence[Part], explained: bool = True) -> Outcome:
+        """What the notebook displayed of its run; ``explained``: with the prose before it."""
         shown: list[Shown] = []
         folded: list[Shown] = []
         for part in parts:
             if part.displays:
                 where = folded if part.title in LOOKED_UP else shown
-                where.append(Shown(part.title, self._render(self._outputs, part.code)))
+                cells = [*(part.prose if explained else []), *part.code]
+                where.append(Shown(part.title, self._render(self._outputs, cells)))
         printing = [cell for part in parts if not part.displays for cell in part.code]
         return Outcome(shown, folded, self._render(self._whole, printing))
 

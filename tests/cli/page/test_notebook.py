@@ -43,6 +43,9 @@ def test_outputs_are_rendered_and_inputs_only_where_the_run_was_made(tmp_path: P
     (found,) = made.shown
     assert "<strong>found</strong>" in found.html and 'aria-label="a dot"' in found.html
     assert "findings(study)" not in found.html and "object" not in found.html
+    assert found.html.startswith("<p>words</p>")
+    again = notebook.Renderer(Figures(tmp_path)).outcome(parts, explained=False)
+    assert "words" not in again.shown[0].html
     assert "plan(study)" in made.made and "done &lt;b&gt;" in made.made
 
 
