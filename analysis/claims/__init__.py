@@ -36,8 +36,8 @@ def judge(index: Mapping[str, Any], book: Ledger | None = None) -> list[dict[str
     Keys of an entry: id, source, kind, what, published {name with unit: number}, published_text;
     verdict, condition (completes `holds when…`), reason; measured {estimate, low, high, n, unit,
     text} or None; place {table, row, column, scale}: where that number stands; study, preset, run
-    (the newest), runs, table, figure (files in data/processed) or None; criterion in words, and
-    rule as declared.
+    (the newest), runs, table, figure (files in data/processed) or None; generalises: over what;
+    criterion in words, and rule as declared.
 
     Raises ClaimsError for a claims.yml that is not as it should be.
     """
@@ -53,6 +53,7 @@ def _entry(book: Ledger, claim: Claim, answer: Answer, index: Index) -> dict[str
     measured = answer.measured
     runs = answer.runs or (measured.runs if measured else ())
     run = next((s for s in index["runs"] if runs and s["run"] == runs[0]), None)
+    session = _session(index, measured)
     return {
         "id": claim.id,
         "source": claim.source,
@@ -70,7 +71,8 @@ def _entry(book: Ledger, claim: Claim, answer: Answer, index: Index) -> dict[str
         "run": run["run"] if run else None,
         "runs": list(runs),
         "table": _table(claim, measured, run),
-        "figure": _figure(claim, run, _session(index, measured)),
+        "figure": _figure(claim, run, session),
+        "generalises": (session or run or {}).get("generalises"),
         "criterion": words(book, claim),
         "rule": dict(claim.criterion),
     }

@@ -72,7 +72,8 @@ def _ranges(ids: Sequence[str]) -> str:
     made = []
     for _, group in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in group]
-        last = f" to {source}-{run[-1]}" if len(run) > 1 else ""
+        joint = " to " if len(run) > 2 else ", "
+        last = f"{joint}{source}-{run[-1]}" if len(run) > 1 else ""
         made.append(f"{source}-{run[0]}{last}")
     return ", ".join(made)
 
@@ -85,6 +86,16 @@ def waiting(entries: Entries) -> str:
             groups.setdefault((entry["study"], entry["source"]), []).append(entry["id"])
     made = [f"{_ranges(ids)} (study `{study}`)" for (study, _), ids in groups.items()]
     return f"Not yet measured: {'; '.join(made)}." if made else ""
+
+
+def _reach(entries: Entries) -> str:
+    """Over what the verdicts speak, and which do; empty without a measured claim."""
+    groups: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry["measured"] and entry["generalises"]:
+            groups.setdefault(str(entry["generalises"]), []).append(str(entry["id"]))
+    made = [f"{over} ({_by_source(ids)})" for over, ids in groups.items()]
+    return f"Each verdict generalises {'; '.join(made)}." if made else ""
 
 
 def counted(entries: Entries) -> str:
@@ -110,7 +121,7 @@ def compact(entries: Entries, to: Callable[[str], str] | None = None) -> str:
         for entry in entries
         if entry["verdict"] != NOT_YET
     ]
-    notes = [waiting(entries), f"Of {len(entries)} claims: {counted(entries)}."]
+    notes = [_reach(entries), waiting(entries), f"Of {len(entries)} claims: {counted(entries)}."]
     notes = [note for note in notes if note]
     if not shown:
         return "\n\n".join(notes) + "\n"
@@ -141,6 +152,7 @@ def page(book: Ledger, entries: Entries) -> str:
             for entry in mine
         ]
         text.append(Table("claims", [], [], head, shown).markdown().rstrip("\n"))
+    text += ["", "## What the verdicts reach", "", _reach(entries) or waiting(entries)]
     text += ["", "## Criteria, declared beforehand", ""]
     groups: dict[str, list[str]] = {}
     for entry in entries:

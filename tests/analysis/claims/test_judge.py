@@ -172,7 +172,7 @@ def pooled(runs: list[Summary], **changed: Any) -> Summary:
         },
     }
     names = [run["run"] for run in runs]
-    figures = {"files": ["figures/sessions-7in.svg"]}
+    figures = {"files": ["figures/sessions-7in.svg"], "generalises": "over all of them"}
     return {"folder": "processes-paper-0", "runs": names, "contrasts": [entry], **figures}
 
 
@@ -182,7 +182,8 @@ def test_three_sessions_are_preferred_to_the_newest_of_them() -> None:
     assert found["measured"]["estimate"] == 25.0 and len(found["runs"]) == 3
     assert found["table"] == "sessions/processes-paper-0/tables/sessions.md"
     assert found["figure"] == "sessions/processes-paper-0/figures/sessions-7in.svg"
-    assert "over 3 sessions" in found["reason"]
+    assert "over 3 sessions" in found["reason"] and found["generalises"] == "over all of them"
+    assert verdict("PROC-3", *runs)["generalises"] == "over blocks"
     two = verdict("PROC-3", *runs[:2], sessions=[pooled(runs[:2])])
     assert two["measured"]["estimate"] == 20.0 and two["runs"] == [runs[1]["run"]]
 
