@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment import strict_yaml
+from experiment.loads import KNOWN_USE
 
 Arm = dict[str, Any]
 
@@ -38,6 +39,12 @@ def _is_text(value: object) -> bool:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(_is_text(item) for item in value)
+
+
+def _is_blind_to(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        load in KNOWN_USE and _is_text(why) for load, why in value.items()
+    )
 
 
 def _is_command(value: object) -> bool:
@@ -80,6 +87,11 @@ _REQUIRED: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 _OPTIONAL: dict[str, tuple[Callable[[object], bool], str, object]] = {
     "differences": (_is_texts, "a list of texts", []),
+    "blind_to": (
+        _is_blind_to,
+        "what it cannot see, one line of text for each of " + ", ".join(KNOWN_USE),
+        {},
+    ),
     "needs": (_is_needs, "a list of " + ", ".join(NEEDS), []),
     "context": (_one_of(*_CONTEXTS), "one of " + ", ".join(_CONTEXTS), "none"),
     "hook": (lambda v: v is None or _is_text(v), "the event that runs its programs, or null", None),

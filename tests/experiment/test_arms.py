@@ -52,11 +52,19 @@ def test_the_projects_own_arms_are_whole() -> None:
         assert (arm["source"] == "ebpf") == bool(arm["programs"]), arm["name"]
 
 
+def test_a_blind_spot_is_a_listed_difference() -> None:
+    """What a fidelity trial forgives is said where a reader of the arm looks for it."""
+    for arm in arms.load_all(ROOT).values():
+        for why in arm["blind_to"].values():
+            assert any(text.startswith(why) for text in arm["differences"]), (arm["name"], why)
+
+
 def test_optional_keys_get_their_defaults(tmp_path: Path) -> None:
     arm = arms.load(write(tmp_path, WHOLE))
     assert {key: arm[key] for key in WHOLE} == WHOLE
     assert (arm["needs"], arm["context"], arm["hook"], arm["programs"]) == ([], "none", None, 0)
     assert (arm["ready"], arm["dump"], arm["differences"]) == ("fd3", False, [])
+    assert arm["blind_to"] == {}
 
 
 @pytest.mark.parametrize("key", sorted(WHOLE))
@@ -94,6 +102,9 @@ def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
         ("dump", "yes"),
         ("dump", 1),
         ("differences", None),
+        ("blind_to", ["children"]),
+        ("blind_to", {"childs": "never seen"}),
+        ("blind_to", {"children": ""}),
     ],
 )
 def test_a_mistyped_key_is_named(tmp_path: Path, key: str, value: object) -> None:
@@ -182,6 +193,7 @@ def test_any_mapping_loads_or_is_refused_in_one_line(
         assert set(arm) == {
             *WHOLE,
             "differences",
+            "blind_to",
             "needs",
             "context",
             "hook",
