@@ -2,62 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
+from analysis.fidelity import fidelity, percent
 from analysis.load import Run
-from analysis.statistics.intervals import mean_interval
+from analysis.workloads import STEADY, in_words
 
-FIDELITY_LIMIT = 0.02  # collectors must agree with a known CPU use within 2 %
-TICKS_NS = 20_000_000  # /proc counts user and system time in ticks of 10 ms, each rounded down
 HARNESS_LIMIT = 0.05  # percent of a core
 STEAL_LIMIT = 1.0  # percent of a core
 TARGET_LIMIT = 0.03  # processes may differ from their target by this share, and by five
-
-
-def fidelity(run: Run) -> list[dict[str, Any]]:
-    """Reported over known CPU time, minus one, per arm that was put to the test.
-
-    Keys arm, n, error (Interval, a share: 0.01 is 1 % too much), worst and the share allowed there,
-    verdict, reason. Allowed are 2 % or, through /proc, what the resolution of its ticks explains.
-    """
-    t = run.trials[run.trials["kind"] == "fidelity"]
-    made: list[dict[str, Any]] = []
-    for arm in run.arms:
-        rows = t[(t["arm"] == arm) & (t["block"] > 0)]
-        if rows.empty:
-            continue
-        ok = rows[rows["status"] == "ok"].dropna(subset=["known_ns", "reported_ns"])
-        ok = ok[ok["known_ns"] > 0]
-        known = ok["known_ns"].to_numpy(float)
-        share = ok["reported_ns"].to_numpy(float) / known - 1
-        ticks = TICKS_NS if run.arms[arm].get("source") == "proc" else 0
-        allowed = np.maximum(FIDELITY_LIMIT, ticks / known)
-        at = int(np.argmax(np.abs(share) / allowed)) if len(share) else None
-        worst = None if at is None else float(share[at])
-        limit = FIDELITY_LIMIT if at is None else float(allowed[at])
-        reason = ""
-        if worst is None:
-            bad = rows[rows["status"] != "ok"]
-            first = None if bad.empty else bad.iloc[0]
-            reason = "no usable row" if first is None else f"{first['status']}: {first['reason']}"
-            word = "unavailable"
-        else:
-            word = "true" if abs(worst) <= limit else "wrong"
-        made.append(
-            {
-                "arm": arm,
-                "n": len(share),
-                "error": mean_interval(share),
-                "worst": worst,
-                "allowed": limit,
-                "verdict": word,
-                "reason": reason,
-            }
-        )
-    return made
 
 
 def _counted(rows: pd.DataFrame, column: str, text: str, title: str) -> list[str]:
@@ -104,9 +57,11 @@ def warnings(run: Run) -> list[str]:
         found.append("SYNTHETIC data: nothing here was measured")
     for entry in fidelity(run):
         if entry["verdict"] == "wrong":
+            steady = entry["workload"] == STEADY
+            where = "" if steady else f" ({in_words(entry['workload'])})"
             found.append(
-                f"{run.title(entry['arm'])}: reports {100 * entry['worst']:+.1f} % of a known CPU "
-                f"use, beyond {100 * entry['allowed']:.2g} %: a collector that is wrong is a "
+                f"{entry['title']}: reports {percent(entry['worst'])} of a known CPU use{where}, "
+                f"beyond {100 * entry['allowed']:.2g} %: a collector that is wrong is a "
                 "failed arm, whatever it costs"
             )
     for arm in run.arms:

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.checks import fidelity
+from analysis.fidelity import failed, fidelity
 from analysis.load import Run
 from analysis.measures import LEFT_ALONE, Measures
 from analysis.statistics.intervals import Array, Interval, fieller, is_constant, mean_interval
@@ -132,12 +132,7 @@ def evaluate(measures: Measures) -> list[dict[str, Any]]:
     run = measures.run
     declared = run.plan.get("contrasts") or []
     family = len(declared)
-    wrong = {
-        e["arm"]: f"{run.title(e['arm'])} fails its fidelity trial: reported/known − 1 = "
-        + f"{100 * e['worst']:+.1f} %".replace("-", "−")
-        for e in fidelity(run)
-        if e["verdict"] == "wrong"
-    }
+    wrong = failed(fidelity(run))
     found: list[dict[str, Any]] = []
     for contrast in declared:
         x, y, statistics = contrast["numerator"], contrast["denominator"], contrast["statistics"]

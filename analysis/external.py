@@ -1,10 +1,10 @@
 """What a program adds to other tasks' events, and whether two instruments agree on an arm's cost.
 
-External instrument: a fixed count of work (`events` billed context switches) is timed with the arm
-attached and, close by in the same block, with the null agent in its place. One value per block
-and pace, the mean over the block's rounds of
+External instrument: a fixed count of work (`events`: billed context switches, program starts, ...)
+is timed with the arm attached and, close by in the same block, with the null agent in its place.
+One value per block, workload, pace and state of the statistics, the mean over the block's rounds of
 
-    ns per switch = work_ns[arm] / events - work_ns[null_agent] / events
+    ns per event = work_ns[arm] / events - work_ns[null_agent] / events
 
 so that drift between blocks cancels and the block stays the unit of inference.
 """
@@ -18,6 +18,7 @@ import pandas as pd
 
 from analysis.load import Run
 from analysis.statistics.intervals import Interval, mean_interval
+from analysis.workloads import DEFAULT, of_planned, of_rows
 
 NULL_AGENT = "null_agent"
 PACES = ("paced", "hot")
@@ -30,42 +31,73 @@ def in_other_tasks(run: Run, arm: str) -> bool:
     return run.arms.get(arm, {}).get("context") in ("others", "both")
 
 
-def _rounds(run: Run) -> dict[int, int]:
-    """Round of each external trial: which repetition of its arm and pace in its block it is."""
-    seen: dict[tuple[int, str, str], int] = {}
-    made: dict[int, int] = {}
+def _planned(run: Run) -> pd.DataFrame:
+    """The plan's external trials, by number: workload, pace and round.
+
+    Round: which repetition of its arm, workload, pace and statistics in its block a trial is.
+    """
+    seen: dict[tuple[Any, ...], int] = {}
+    rows: list[tuple[int, str, str, int]] = []
     for trial in sorted(run.plan["trials"], key=lambda trial: int(trial["trial"])):
         if trial["kind"] == "external":
-            key = (int(trial["block"]), str(trial["pace"]), str(trial["arm"]))
+            workload, pace = of_planned(trial), str(trial["pace"])
+            key = (trial["block"], workload, pace, trial.get("statistics"), trial["arm"])
             seen[key] = seen.get(key, 0) + 1
-            made[int(trial["trial"])] = seen[key]
-    return made
+            rows.append((int(trial["trial"]), workload, pace, seen[key]))
+    made = pd.DataFrame(rows, columns=["trial", "workload", "pace", "round"])
+    return made.set_index("trial")
+
+
+def events(run: Run) -> pd.DataFrame:
+    """A row a valid external trial, the null agent's included.
+
+    Columns arm, workload, pace, statistics, block, round, value (ns of work per event, the
+    program's share not yet told apart), events, run_ns and runs (kernel statistics; NaN where they
+    are off or missing).
+    """
+    names = ["trial", "block", "kind", "arm", "statistics", "status", "work_ns", "events"]
+    trials = run.trials[[*names, "bpf_run_ns", "bpf_run_count"]]
+    ok = (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
+    rows = trials[ok].dropna(subset=["work_ns", "events"])
+    planned = _planned(run).reindex(rows["trial"].astype(int))
+    count = rows["events"].astype(float)
+    return pd.DataFrame(
+        {
+            "arm": rows["arm"].astype(str),
+            "workload": planned["workload"].to_numpy(),
+            "pace": planned["pace"].to_numpy(),
+            "statistics": rows["statistics"].astype(str),
+            "block": rows["block"].astype(int),
+            "round": planned["round"].to_numpy(),
+            "value": rows["work_ns"].astype(float) / count,
+            "events": count,
+            "run_ns": rows["bpf_run_ns"].astype("Float64").astype(float),
+            "runs": rows["bpf_run_count"].astype("Float64").astype(float),
+        }
+    )
+
+
+def added(each: pd.DataFrame) -> pd.DataFrame:
+    """Columns arm, workload, pace, statistics, block, value: added ns per event, from `events`.
+
+    For blocks with a valid pair of rows, arm and null agent under the same load and statistics. A
+    block can repeat the pair in rounds, siblings close in time: each round is paired by itself,
+    one with an invalid row is left out, and the rounds of a block are averaged.
+    """
+    cell = ["workload", "pace", "statistics", "block"]
+    null = each[each["arm"] == NULL_AGENT][[*cell, "round", "value"]]
+    paired = each[each["arm"] != NULL_AGENT].merge(
+        null.rename(columns={"value": "null"}), on=[*cell, "round"]
+    )
+    paired["value"] = paired["value"] - paired["null"]
+    return paired.groupby(["arm", *cell])["value"].mean().reset_index()
 
 
 def ns_per_switch(run: Run) -> pd.DataFrame:
-    """Columns arm, pace, block, value: added ns per switch, for blocks with a valid pair of rows.
-
-    A block can repeat the pair in rounds, siblings close in time: each round is paired by itself,
-    one with an invalid row is left out, and the rounds of a block are averaged.
-    """
-    trials = run.trials
-    ok = (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
-    rows = trials[ok].dropna(subset=["work_ns", "events", "pace"])
-    each = pd.DataFrame(
-        {
-            "arm": rows["arm"].astype(str),
-            "pace": rows["pace"].astype(str),
-            "block": rows["block"].astype(int),
-            "round": rows["trial"].astype(int).map(_rounds(run)).astype(int),
-            "value": rows["work_ns"].astype(float) / rows["events"].astype(float),
-        }
-    )
-    pair = ["pace", "block", "round"]
-    null = each[each["arm"] == NULL_AGENT][[*pair, "value"]].rename(columns={"value": "null"})
-    paired = each[each["arm"] != NULL_AGENT].merge(null, on=pair)
-    paired["value"] = paired["value"] - paired["null"]
-    by_block = paired.groupby(["arm", "pace", "block"])["value"].mean()
-    return by_block.reset_index()
+    """Columns arm, pace, block, value: added ns per context switch, statistics off."""
+    found = added(events(run))
+    switch = (found["workload"] == DEFAULT["external"]) & (found["statistics"] == "off")
+    return found[switch][["arm", "pace", "block", "value"]].reset_index(drop=True)
 
 
 def calibrated(run: Run, arm: str) -> bool:
@@ -87,6 +119,8 @@ def external_reason(run: Run, arm: str, pace: str = "paced") -> str:
             "no row has a time that they took themselves"
         )
     trials = run.trials[(run.trials["kind"] == "external") & (run.trials["pace"] == pace)]
+    switch = (of_rows(trials) == DEFAULT["external"]) & (trials["statistics"] == "off")
+    trials = trials[switch]
     for name in (arm, NULL_AGENT):
         rows = trials[trials["arm"] == name]
         if rows.empty:

@@ -21,7 +21,7 @@ from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
 from analysis.summary import sentence, summarise
-from analysis.tables import article, costs, instrument
+from analysis.tables import accounts, article, costs, instrument
 from analysis.write import drop_stale, put, put_json
 
 __all__ = ["process", "process_all", "sentence"]
@@ -30,11 +30,13 @@ SUMMARY = "summary.json"
 TABLES = (
     article.article,
     costs.arms,
-    costs.accounts,
+    costs.parts,
     costs.verdicts,
     costs.methods,
     costs.scaling,
     instrument.fidelity,
+    accounts.accounts_of_one_cost,
+    accounts.cost_of_statistics,
     instrument.calibration,
     instrument.crosscheck,
     instrument.noise,

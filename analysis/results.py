@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import checks, contrasts, external, noise, scaling
+from analysis import accounts, answers, checks, contrasts, external, fidelity, noise, scaling
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures
 from analysis.statistics.intervals import Interval, mean_interval
@@ -27,6 +27,8 @@ class Results:
     spread: list[dict[str, Any]]
     harness: dict[str, Any]
     fidelity: list[dict[str, Any]]
+    accounts: list[dict[str, Any]]
+    answers: dict[str, dict[str, Any]]
     lines: list[scaling.Line]
     warnings: list[str]
 
@@ -114,6 +116,7 @@ def compute(run: Run) -> Results:
         for measure in ("headline", "published")
         if (line := scaling.fit(measures, arm, measure)) is not None
     ]
+    true_or_not = fidelity.fidelity(run)
     return Results(
         run=run,
         measures=measures,
@@ -124,7 +127,9 @@ def compute(run: Run) -> Results:
         drift=noise.drift(measures),
         spread=noise.spread(measures),
         harness=noise.harness(measures),
-        fidelity=checks.fidelity(run),
+        fidelity=true_or_not,
+        accounts=accounts.accounts(measures),
+        answers=answers.answers(run, lines, true_or_not),
         lines=lines,
         warnings=checks.warnings(run) + noise.warnings(measures),
     )

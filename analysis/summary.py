@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from analysis.contrasts import Comparison, compare
+from analysis.fidelity import failed
 from analysis.figures.kinds import machine
 from analysis.measures import LEFT_ALONE
 from analysis.published import article_of, claim_at
@@ -25,6 +26,17 @@ def _interval(value: Interval | None) -> dict[str, Any] | None:
         return None
     made: dict[str, Any] = {"estimate": value.estimate, "low": value.low, "high": value.high}
     return {**made, "n": value.n, **({"note": value.note} if value.note else {})}
+
+
+def _plain(value: Any) -> Any:
+    """The same with every Interval as a JSON object."""
+    if isinstance(value, Interval):
+        return _interval(value)
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return value
 
 
 def _comparison(c: Comparison | None) -> dict[str, Any]:
@@ -90,6 +102,7 @@ def _main(r: Results) -> dict[str, Any] | None:
         x, y = (r.measures.get(measure, arm, level) for arm in pair)
     claim = claim_at(r.run.study, level)
     c = compare(x, y) if chosen else None
+    wrong = [text for arm, text in failed(r.fidelity).items() if arm in pair]
     sides = {}
     for n, (side, arm) in enumerate(zip(("proc", "ebpf"), pair, strict=True)):
         # The means of the ratio's own blocks, so that the sentence's numbers fit each other.
@@ -105,7 +118,8 @@ def _main(r: Results) -> dict[str, Any] | None:
         "processes": _processes(level),
         "interval_ms": r.run.plan.get("interval_ms"),
         "measure": measure,
-        "ratio": _interval(c.ratio) if c and c.blocks else None,
+        "ratio": _interval(c.ratio) if c and c.blocks and not wrong else None,
+        "failed": "; ".join(wrong) or None,
         "article_ratio": claim["ratio"] if claim else None,
         "article_processes": claim["processes"] if claim else None,
     }
@@ -166,7 +180,9 @@ def summarise(r: Results) -> dict[str, Any]:
             }
             for e in r.crosscheck
         ],
-        "fidelity": [{**e, "error": _interval(e["error"])} for e in r.fidelity],
+        "fidelity": _plain(r.fidelity),
+        "fidelity_answers": _plain(r.answers),
+        "accounts": _plain(r.accounts),
         "harness": {**r.harness, "percent_core": _interval(r.harness["percent_core"])},
         "scaling": [
             {
@@ -214,6 +230,8 @@ def sentence(summary: dict[str, Any]) -> str:
     text += f"{number(ebpf['estimate'], 2)} % through eBPF, kernel work included"
     text += "" if main["measure"] == "headline" else " (by the published method)"
     ratio = main["ratio"]
+    if main["failed"]:  # a collector that is cheap because it is wrong is a failed arm
+        return text + f": no ratio, {main['failed']}."
     if ratio is None or ratio["estimate"] is None:
         return text + ": no ratio, the eBPF cost is not above zero."
     if ratio["low"] is None and ratio["high"] is None:

@@ -26,7 +26,7 @@ def everything(session: Session) -> None:
     for study in session.studies:
         display(markdown(f"### {study}"))
         findings(session, study)
-        _tables(session.processed(study), ("article", "arms", "accounts"))
+        _tables(session.processed(study), ("article", "arms", "cost_parts"))
         figures(session, study)
 
 

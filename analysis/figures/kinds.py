@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from analysis.figures import parts, points, scaling, strips
+from analysis.figures import accounts, fidelity, parts, points, scaling, strips
 from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
 from analysis.results import Results
@@ -28,17 +28,21 @@ class Kind:
     draw: Callable[[Results, list[Row], float], Figure]
     caption: Callable[[Results, list[Row]], str]
     alt: Callable[[Results, list[Row]], str]
+    applies: Callable[[Results], bool] = lambda r: True
 
 
 LEFT_OUT = {"cost_vs_processes": "no arm has a value at two process counts or more"}
-KINDS = tuple(
-    Kind(name, module.plotted, module.draw, module.caption, module.alt)
-    for name, module in (
-        ("table_points", points),
-        ("cost_vs_processes", scaling),
-        ("where_cost_arises", parts),
-        ("run_strips", strips),
-    )
+OF_COSTS = {
+    "table_points": points,
+    "cost_vs_processes": scaling,
+    "where_cost_arises": parts,
+    "run_strips": strips,
+}
+# Of the instruments and the collectors' truth: only for runs that put them to the test.
+OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity}
+KINDS = (
+    *(Kind(name, m.plotted, m.draw, m.caption, m.alt) for name, m in OF_COSTS.items()),
+    *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in OF_TRUTH.items()),
 )
 
 
@@ -80,12 +84,14 @@ def _csv(name: str, rows: list[Row]) -> str:
 def make(r: Results, folder: Path) -> tuple[list[Path], dict[str, str]]:
     """Write every figure of a run into a folder.
 
-    Returns the files written, and the figures left out with the reason. Numbers, caption and alt
-    text are on disk before anything is drawn.
+    Returns the files written, and the figures left out with the reason; one that the run was not
+    made for is not left out. Numbers, caption and alt text are on disk before anything is drawn.
     """
     files: list[Path] = []
     left_out: dict[str, str] = {}
     for kind in KINDS:
+        if not kind.applies(r):
+            continue
         rows = kind.plotted(r)
         if not any(row.get("value") is not None for row in rows):
             left_out[kind.name] = LEFT_OUT.get(kind.name, "the run has no value for it")

@@ -1,4 +1,4 @@
-"""The tables of a run's costs: every arm, its accounts, verdicts. Each as CSV and Markdown."""
+"""The tables of a run's costs: every arm, its parts, verdicts. Each as CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _bpf_run(r: Results, arm: str, level: int) -> str:
     return f"unseen; by its own clock {interval(timed)}" if timed.n else NOTHING
 
 
-def accounts(r: Results) -> Table:
-    """What each arm is written in and holds, and three accounts of its cost that are never one."""
+def parts(r: Results) -> Table:
+    """What each arm is written in and holds, and three parts of its cost that are never one."""
     rows: list[Row] = []
     shown: list[list[str]] = []
     for level in r.levels:
@@ -144,7 +144,7 @@ def accounts(r: Results) -> Table:
         "statistics off, with all else that ran. Two arms that differ in language or fields differ "
         "in cost for that too."
     )
-    return make_table("accounts", rows, head, shown, note)
+    return make_table("cost_parts", rows, head, shown, note)
 
 
 def _compared(prefix: str, c: Comparison) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import synthetic
 
+from analysis.figures import kinds
 from analysis.report import process
 
 
@@ -19,6 +21,14 @@ from analysis.report import process
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six blocks, two levels, four arms; read-only."""
     return synthetic.quick(tmp_path_factory.mktemp("raw") / "processes" / "quick")
+
+
+@pytest.fixture
+def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers and texts of the figures, but no drawing: that has its own tests."""
+    bare = [replace(kind, draw=lambda *_: None) for kind in kinds.KINDS]
+    monkeypatch.setattr(kinds, "KINDS", bare)
+    monkeypatch.setattr(kinds, "render", lambda figure: {})
 
 
 @pytest.fixture(scope="session")

@@ -159,7 +159,7 @@ def _row(
     unavailable: Sequence[str],
 ) -> dict[str, Any]:
     arm, kind = trial["arm"], trial["kind"]
-    *_, fixed, slope, ns = ARMS[arm]
+    *_, fixed, slope, ns = ARMS.get(arm, ARMS["spare_b"])  # others: what `change` makes of them
     level = trial["processes"]
     n = 90 if level is None else level
     window = round(trial["window_s"] * NS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic
+import synthetic_accounts as accounts
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
@@ -15,6 +17,8 @@ from analysis.figures import kinds as figures
 from analysis.figures import style
 from analysis.load import load_run
 from analysis.results import Results, compute
+
+OF_COSTS = [kind for kind in figures.KINDS if kind.name in figures.OF_COSTS]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +33,7 @@ def drawn(processed: tuple[dict[str, object], Path]) -> Path:
 
 def test_every_figure_comes_in_all_forms(drawn: Path) -> None:
     names = {p.name for p in drawn.iterdir()}
-    for kind in figures.KINDS:
+    for kind in OF_COSTS:
         expected = {f"{kind.name}.csv", f"{kind.name}.caption.txt", f"{kind.name}.alt.txt"}
         expected |= {f"{kind.name}-{w}.{s}" for w in style.WIDTHS for s in ("svg", "pdf", "png")}
         assert expected <= names
@@ -59,7 +63,7 @@ def test_units_stand_on_the_axes_and_no_title_is_burned_in(drawn: Path) -> None:
 
 
 def test_captions_name_machine_date_n_and_bars(drawn: Path) -> None:
-    for kind in figures.KINDS:
+    for kind in OF_COSTS:
         text = (drawn / f"{kind.name}.caption.txt").read_text()
         assert (
             "synthetic CPU, Linux 6.1.0-synthetic, x86_64; 2024-06-01; n = 6 blocks of 2 s." in text
@@ -110,6 +114,12 @@ def odd_runs() -> dict[str, dict[str, object]]:
             "plan": synthetic.make_plan(gauges, [None], 3, study="gauges"),
             "unavailable": ["bpf_timer", "bpf_on_demand"],
         },
+        "accounts": {
+            "plan": accounts.plan(1),
+            "write": accounts.write,
+            "unavailable": ["sched_switch", "empty_open"],
+            "kinds": [kind for kind in figures.KINDS if kind not in OF_COSTS],
+        },
     }
 
 
@@ -122,10 +132,12 @@ def labels_of(ax: Axes) -> list[Text]:
 def test_nothing_is_cut_off_or_overlaps(name: str, tmp_path: Path) -> None:
     """Every label lies inside the canvas, and no label of an axis touches the legend."""
     options = odd_runs()[name]
-    folder = synthetic.write_run(tmp_path / "run", options.pop("plan"), **options)  # type: ignore[arg-type]
+    write: Any = options.pop("write", synthetic.write_run)
+    kinds: Any = options.pop("kinds", figures.KINDS)
+    folder = write(tmp_path / "run", options.pop("plan"), **options)
     results = compute(load_run(folder))
-    for kind in figures.KINDS:
-        rows = kind.plotted(results)
+    for kind in kinds:
+        rows = kind.plotted(results) if kind.applies(results) else []
         if not any(row.get("value") is not None for row in rows):
             continue
         for width in style.WIDTHS.values():
@@ -163,3 +175,33 @@ def test_colour_and_marker_tell_ten_arms_apart() -> None:
 
     made = style.looks(Run())  # type: ignore[arg-type]
     assert len({(look.colour, look.marker) for look in made.values()}) == len(made)
+
+
+def test_a_figure_of_truth_is_made_only_for_a_run_that_put_it_to_the_test(
+    results: Results,
+) -> None:
+    assert not any(kind.applies(results) for kind in figures.KINDS if kind not in OF_COSTS)
+
+
+@pytest.mark.usefixtures("no_ink")
+def test_what_the_figures_of_truth_say(tmp_path: Path) -> None:
+    """CSV, caption and alt text hold every account and every load, missing ones with the reason."""
+    options = {"unavailable": ["sched_switch"]}
+    whole = compute(load_run(accounts.write(tmp_path / "run", accounts.plan(2), **options)))
+    assert all(kind.applies(whole) for kind in figures.KINDS)
+    figures.make(whole, tmp_path / "out")
+    with open(tmp_path / "out" / "accounts_of_one_cost.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    published = [r for r in rows if (r["arm"], r["pace"]) == ("sched_switch_published", "hot")]
+    assert [r["account"] for r in published] == [
+        "external_off", "external_on", "statistics_ns", "published_in_place",
+    ]  # fmt: skip
+    gone = [r for r in rows if r["arm"] == "sched_switch"]
+    assert {r["account"] for r in gone} == {"none"} and all(r["value"] == "" for r in gone)
+    alt = (tmp_path / "out" / "accounts_of_one_cost.alt.txt").read_text()
+    assert "empty, on send per send, paced: external, statistics off " in alt
+    for name in ("accounts_of_one_cost", "accuracy"):
+        assert synthetic.REFUSED in (tmp_path / "out" / f"{name}.caption.txt").read_text()
+        assert "unavailable" in (tmp_path / "out" / f"{name}.alt.txt").read_text()
+    alt = (tmp_path / "out" / "accuracy.alt.txt").read_text()
+    assert "/proc polling, short-lived children: −93" in alt and ", misses." in alt

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def done(processed: tuple[dict[str, Any], Path]) -> tuple[dict[str, Any], Path]:
     return processed
-
-
-@pytest.fixture
-def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers and texts of the figures, but no drawing: that has its own tests."""
-    kinds = [replace(kind, draw=lambda *_: None) for kind in report.kinds.KINDS]
-    monkeypatch.setattr(report.kinds, "KINDS", kinds)
-    monkeypatch.setattr(report.kinds, "render", lambda figure: {})
 
 
 def numbers(value: Any) -> list[float]:
@@ -109,10 +100,10 @@ def test_the_articles_table_has_p_and_the_costs_net_as_well_as_gross(
     assert "| p | net ratio |" in text and "| .031 (adjusted .031) |" in text
 
 
-def test_language_fields_and_three_accounts_stand_beside_each_arm(
+def test_language_fields_and_three_parts_stand_beside_each_arm(
     done: tuple[dict[str, Any], Path], quick_run: Path
 ) -> None:
-    rows = {row["arm"]: row for row in table(done[1], "accounts") if row["processes"] == "600"}
+    rows = {row["arm"]: row for row in table(done[1], "cost_parts") if row["processes"] == "600"}
     ebpf, null = rows["sched_switch_published"], rows["null_agent"]
     assert (ebpf["language"], ebpf["fields"]) == ("C", "pid cpu_time")
     trials = load_run(quick_run).trials
@@ -128,7 +119,7 @@ def test_language_fields_and_three_accounts_stand_beside_each_arm(
     change = busy["sched_switch_published"] - busy["null_agent"]
     assert float(ebpf["system"]) == pytest.approx(float(change), rel=1e-4)
     assert null["system"] == "", "it is what the others are set against"
-    text = (done[1] / "tables" / "accounts.md").read_text()
+    text = (done[1] / "tables" / "cost_parts.md").read_text()
     assert "| /proc polling | 600 processes | C | pid, cpu time |" in text and "| none |" in text
     assert "of 2 s each" in (done[1] / "tables" / "arms.md").read_text()
 
