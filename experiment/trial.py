@@ -95,6 +95,7 @@ def _planned(trial: dict[str, Any], setting: Setting) -> Row:
     return {name: trial[name] for name in same} | {
         "instrument": setting.account.name if trial["kind"] == "cost" else trial["kind"],
         "workload": trial.get("workload"),
+        "pace": trial.get("pace"),
         "processes_target": trial["processes"],
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

@@ -35,7 +35,6 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
             ended = time.monotonic_ns()
             bpf_after = programs.read()
         row.update(
-            pace=trial["pace"],
             setup_ns=setup_ns,
             window_ns=ended - began,
             processes=machine.processes(),

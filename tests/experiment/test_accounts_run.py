@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from experiment import doctor, loads
+from experiment import doctor
 from experiment.needs import unmet
 from experiment.plan import build
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
-COLLECTORS = {"proc_stat", "sched_switch"}
+LOADS = {"children", "busy", "exits"}
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +50,16 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], 
 
 
 def wanted(trial: dict[str, Any]) -> bool:
-    """Each arm under each workload in both states of the statistics; of what polls, a sample."""
+    """Some external trials in both states, and the loads that are measured in a way of their own.
+
+    That every program runs at its event and every load tells the truth is tested in tests/bpf.
+    """
     if trial["kind"] == "external":
-        return bool((trial["pace"] == "hot") is (trial["statistics"] == "on"))
-    polled = ("steady", "exits")
-    return trial["kind"] == "fidelity" and (
-        trial["arm"] == "sched_switch" or trial["workload"] in polled
-    )
+        once = (trial["pace"] == "hot") is (trial["statistics"] == "on")
+        return once and trial["workload"] in ("switch", "exec")
+    if trial["kind"] == "fidelity" and trial["arm"] == "sched_switch":
+        return trial["workload"] in LOADS
+    return trial["kind"] == "fidelity" and trial["workload"] == "exits"
 
 
 def usable(plan: dict[str, Any], row: Any) -> bool:
@@ -99,16 +102,8 @@ def test_fidelity_rows_hold_what_is_known_and_what_was_reported(
     found = {}
     for row in rows:
         if row["kind"] == "fidelity" and usable(plan, row):
-            found[row["arm"], row["workload"]] = (
-                int(row["reported_ns"]) / int(row["known_ns"]),
-                20e6 / int(row["known_ns"]),
-            )
-    assert {workload for _, workload in found} == set(loads.KNOWN_USE)
-    for (arm, workload), (ratio, ticks) in found.items():
-        if arm == "sched_switch":
-            assert abs(ratio - 1) < 0.03, workload
-        elif workload not in ("children", "exits"):
-            assert abs(ratio - 1) < max(0.03, 2 * ticks), workload
-    # who polls does not see what begins and ends between two polls
-    assert found["proc_stat", "exits"][0] < 0.95
-    assert {arm for arm, _ in found} <= COLLECTORS
+            found[row["arm"], row["workload"]] = int(row["reported_ns"]) / int(row["known_ns"])
+    # who polls does not see what begins and ends between two polls; that is no failure
+    assert found.pop(("proc_stat", "exits")) < 0.95
+    assert all(abs(ratio - 1) < 0.03 for ratio in found.values()), found
+    assert set(found) in (set(), {("sched_switch", load) for load in LOADS})
