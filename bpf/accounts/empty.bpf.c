@@ -2,12 +2,19 @@
 /*
  * Programs that do nothing, one for each event that a workload can count out: what is left of a
  * program's cost when its body is taken away. BTF tracepoints where the event has one; the kernel
- * offers its system calls one by one only as perf tracepoints.
+ * offers its system calls one by one only as perf tracepoints. On sched_switch there is one of each,
+ * since collectors are attached in either way and the way is most of what an empty program costs.
  */
 #include "kernel.h"
 
 SEC("tp_btf/sched_switch")
 int on_switch(void *context)
+{
+	return 0;
+}
+
+SEC("tracepoint/sched/sched_switch")
+int on_switch_perf(void *context)
 {
 	return 0;
 }

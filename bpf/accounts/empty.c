@@ -6,9 +6,10 @@
 
 EMBED_BPF_OBJECT("empty");
 
-static const char *const events[] = {"switch", "exec", "open", "send", NULL};
-static const char *const programs[] = {"on_switch", "on_exec", "on_open", "on_send"};
-static const bool in_tracefs[] = {false, false, true, true};
+static const char *const events[] = {"switch", "switch_perf", "exec", "open", "send", NULL};
+static const char *const programs[] = {"on_switch", "on_switch_perf", "on_exec", "on_open",
+				       "on_send"};
+static const bool in_tracefs[] = {false, true, false, true, true};
 
 static long long event = -1;
 static struct bpf_object *object;

@@ -13,11 +13,13 @@ from synthetic import NS, Change
 
 from analysis.workloads import USES
 
+PERF = ("sched_switch_published", "bcc_sched_switch", "empty_switch_perf")  # not BTF tracepoints
 PACES = {"hot": 50_000, "paced": 240}
 BASE_NS = {"switch": 2400, "exec": 400_000, "open": 900, "send": 1500}
 COSTS = ["null_agent", "sched_switch_published", "sched_switch", "bcc_sched_switch"]
 EMPTY = {
     "empty_switch": ("switch", "sched_switch"),
+    "empty_switch_perf": ("switch", "sched_switch"),
     "empty_exec": ("exec", "sched_process_exec"),
     "empty_open": ("open", "sys_enter_openat"),
     "empty_send": ("send", "net_dev_queue"),
@@ -42,10 +44,12 @@ class Truth:
 
 
 EMPTY_TRUTH = Truth(external=60, statistics=20)
+PERF_TRUTH = Truth(external=75, statistics=20)
 TRUTH = {
     **dict.fromkeys(EMPTY, EMPTY_TRUTH),
-    "sched_switch_published": Truth(external=100, statistics=60),  # all of its gap is an empty's
-    "sched_switch": Truth(external=130, statistics=60),  # 30 ns more than that
+    "empty_switch_perf": PERF_TRUTH,
+    "sched_switch_published": Truth(external=115, statistics=60),  # all of its gap is an empty's
+    "sched_switch": Truth(external=130, statistics=60),  # 30 ns more than an empty's
     "bcc_sched_switch": Truth(external=120, statistics=120),  # no gap
 }
 
@@ -54,8 +58,10 @@ def _arm(name: str) -> dict[str, Any]:
     if name in EMPTY:
         hook = EMPTY[name][1]
         made = synthetic.arm_yaml("sched_switch") | {"name": name, "fields": [], "hook": hook}
-        return made | {"title": f"empty, on {EMPTY[name][0]}"}
-    return synthetic.arm_yaml(name) | {"blind_to": BLIND.get(name, {})}
+        made["title"] = f"empty, on {EMPTY[name][0]}" + (", perf" if name in PERF else "")
+    else:
+        made = synthetic.arm_yaml(name) | {"blind_to": BLIND.get(name, {})}
+    return made | {"needs": ["bpf", "tracefs"] if name in PERF else ["bpf", "btf"]}
 
 
 def plan(
@@ -69,8 +75,9 @@ def plan(
 ) -> dict[str, Any]:
     """In the shape of the runner's; block 0 is the warm-up."""
     made = synthetic.make_plan(COSTS, [None], blocks, study="accounts", external=False, seed=seed)
-    timed = [*((arm, "switch") for arm in [*COSTS, "empty_switch"])]
-    timed += [(arm, EMPTY[name][0]) for name in list(EMPTY)[1:] for arm in ("null_agent", name)]
+    timed = [(arm, "switch") for arm in COSTS]
+    timed += [("null_agent", workload) for workload in BASE_NS if workload != "switch"]
+    timed += [(arm, workload) for arm, (workload, _) in EMPTY.items()]
     trials = [t for t in made["trials"] if t["kind"] == "cost"]
     common = {"replica": 1, "processes": None, "interval_ms": 1000, "window_s": 3.0}
     for block in range(blocks + 1):

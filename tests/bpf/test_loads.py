@@ -114,6 +114,7 @@ def test_fixed_work_takes_what_the_kernel_counted(build: Path, option: str, coun
 
 EMPTY = {
     "empty_switch": "on_switch",
+    "empty_switch_perf": "on_switch_perf",
     "empty_exec": "on_exec",
     "empty_open": "on_open",
     "empty_send": "on_send",
@@ -125,7 +126,7 @@ def test_an_empty_program_runs_at_every_event_that_is_counted_out(
     build: Path, start: Start, arm: str
 ) -> None:
     events = 500
-    workload = arm.removeprefix("empty_")
+    workload = arm.removeprefix("empty_").removesuffix("_perf")
     collector = start(arm, 600_000)
     (program,) = bpf_syscall.programs_named(EMPTY[arm])
     statistics = bpf_syscall.enable_stats()

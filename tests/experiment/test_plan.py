@@ -47,6 +47,7 @@ BUILT_IN |= {
     f"empty_{workload}": {"study": "accounts", "source": "ebpf", "context": "others", "hook": hook}
     for hook, workload in CALIBRATED_HOOKS.items()
 }
+BUILT_IN["empty_switch_perf"] = BUILT_IN["empty_switch"]
 
 
 def write_arm(folder: Path, name: str, **keys: Any) -> Path:
