@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import accounts, answers, checks, contrasts, external, fidelity, noise, scaling
+from analysis import (
+    accounts,
+    answers,
+    checks,
+    contrasts,
+    external,
+    fidelity,
+    noise,
+    repetition,
+    scaling,
+    stability,
+)
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures
 from analysis.statistics.intervals import Interval, mean_interval
@@ -25,6 +36,9 @@ class Results:
     a_a: dict[str, Any] | None
     drift: dict[str, Any]
     spread: list[dict[str, Any]]
+    variance: list[dict[str, Any]]
+    noise: list[dict[str, Any]]
+    position: dict[str, Any]
     harness: dict[str, Any]
     fidelity: list[dict[str, Any]]
     accounts: list[dict[str, Any]]
@@ -117,15 +131,20 @@ def compute(run: Run) -> Results:
         if (line := scaling.fit(measures, arm, measure)) is not None
     ]
     true_or_not = fidelity.fidelity(run)
+    declared = contrasts.evaluate(measures)
+    pair = noise.a_a(measures)
     return Results(
         run=run,
         measures=measures,
-        contrasts=contrasts.evaluate(measures),
+        contrasts=declared,
         calibration=external.calibration(run),
         crosscheck=crosscheck(measures),
-        a_a=noise.a_a(measures),
+        a_a=pair,
         drift=noise.drift(measures),
         spread=noise.spread(measures),
+        variance=repetition.variance(run),
+        noise=stability.of_contrasts(measures, declared, pair),
+        position=stability.position(measures),
         harness=noise.harness(measures),
         fidelity=true_or_not,
         accounts=accounts.accounts(measures),

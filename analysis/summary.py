@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from analysis.text import number, span
 
 COSTS = ("headline", "headline_net", "headline_hot", "agent", "others", "switches_per_s")
 CROSSCHECKED = ("headline", "published", "residual", "per_run", "per_run_gap")
+# What tells machines apart, and one boot of a machine from another.
+IDENTITY = ("cpu_model", "release", "cpus_online", "architecture", "boot")
 GENERALISES = "over blocks of this run on this machine, not over machines or boots"
 
 
@@ -142,6 +145,7 @@ def summarise(r: Results) -> dict[str, Any]:
         "finished": run.finished,
         "started_utc": run.manifest["started_utc"],
         "machine": machine(run),
+        "fingerprint": {key: run.manifest["fingerprint"].get(key) for key in IDENTITY},
         "instrument": run.manifest["instrument"],
         "seed": run.plan.get("seed"),
         "interval_ms": run.plan.get("interval_ms"),
@@ -170,6 +174,7 @@ def summarise(r: Results) -> dict[str, Any]:
         },
         "a_a": a_a,
         "drift_percent_per_block": _interval(r.drift["slope"]),
+        "noise": _noise(r),
         "calibration": [{**e, "interval": _interval(e["interval"])} for e in r.calibration],
         "crosscheck": [
             {
@@ -197,6 +202,33 @@ def summarise(r: Results) -> dict[str, Any]:
         "warnings": r.warnings,
     }
     return {**summary, "sentence": sentence(summary)}
+
+
+def _noise(r: Results) -> dict[str, Any]:
+    """What sessions are pooled from, and what a plan is forecast from."""
+    place = {key: _interval(r.position[key]) for key in ("last_against_first", "after_change")}
+    return {
+        "variance": [
+            {
+                "arm": e["arm"],
+                "statistics": e["statistics"],
+                "processes": _processes(e["level"]),
+                **asdict(e["split"]),
+                "block": e["split"].block,
+                "best_scrapes": e["best_scrapes"],
+            }
+            for e in r.variance
+        ],
+        "contrasts": [
+            {
+                **{key: value for key, value in e.items() if key not in ("level", "replica")},
+                "processes": _processes(e["level"]),
+                "autocorrelation": _interval(e["autocorrelation"]),
+            }
+            for e in r.noise
+        ],
+        "position_percent": place,
+    }
 
 
 def _every(interval_ms: int | None) -> str:
