@@ -17,11 +17,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from analysis.across import across
 from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
 from analysis.summary import sentence, summarise
-from analysis.tables import accounts, article, costs, instrument
+from analysis.tables import accounts, article, costs, instrument, stability
 from analysis.write import drop_stale, put, put_json
 
 __all__ = ["process", "process_all", "sentence"]
@@ -40,6 +41,9 @@ TABLES = (
     instrument.calibration,
     instrument.crosscheck,
     instrument.noise,
+    stability.variance,
+    stability.independence,
+    stability.position,
     instrument.harness,
 )
 
@@ -89,9 +93,10 @@ def process_all(
 ) -> dict[str, Any]:
     """Process every run under data/raw into <processed_root>/<study>/<run>, some at a time.
 
-    Returns, and writes to index.json, {"runs": [summary...], "errors": [one line a bad run], "a_a":
-    {"pairs", "told_apart"}}: how often two identical arms were told apart at p < .05, which should
-    be one in twenty. A bad run does not keep the others from being processed.
+    Returns, and writes to index.json, {"runs": [summary...], "errors": [one line a bad run]} and
+    what follows from the runs together (see `across`): "sessions", "noise", and "a_a", how often
+    two identical arms were told apart at p < .05, which should be one in twenty. A bad run does not
+    keep the others from being processed.
     """
     found = find_runs(Path(raw_root))
     root = Path(processed_root)
@@ -103,11 +108,10 @@ def process_all(
     else:
         done = [_try(run, out) for run, out in zip(found, outs, strict=True)]
     runs = [entry for entry in done if not isinstance(entry, str)]
-    pairs = [p for s in runs if s["a_a"] and (p := s["a_a"].get("p")) is not None]
     index = {
         "runs": runs,
         "errors": [entry for entry in done if isinstance(entry, str)],
-        "a_a": {"pairs": len(pairs), "told_apart": sum(p < 0.05 for p in pairs)},
+        **across(runs, root),
     }
     put_json(root / "index.json", index)
     return index

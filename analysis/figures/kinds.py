@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from analysis.figures import accounts, fidelity, parts, points, scaling, strips
+from analysis.figures import accounts, fidelity, noise, parts, points, scaling, strips
 from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
 from analysis.results import Results
@@ -37,6 +38,7 @@ OF_COSTS = {
     "cost_vs_processes": scaling,
     "where_cost_arises": parts,
     "run_strips": strips,
+    "noise": noise,
 }
 # Of the instruments and the collectors' truth: only for runs that put them to the test.
 OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity}
@@ -96,13 +98,28 @@ def make(r: Results, folder: Path) -> tuple[list[Path], dict[str, str]]:
         if not any(row.get("value") is not None for row in rows):
             left_out[kind.name] = LEFT_OUT.get(kind.name, "the run has no value for it")
             continue
-        files.append(put(folder / f"{kind.name}.csv", _csv(kind.name, rows)))
-        caption = f"{kind.caption(r, rows)} {provenance(r)}\n"
-        files.append(put(folder / f"{kind.name}.caption.txt", caption))
-        files.append(put(folder / f"{kind.name}.alt.txt", kind.alt(r, rows) + "\n"))
-        for label, width in WIDTHS.items():
-            with in_style():
-                made = render(kind.draw(r, rows, width))
-            for suffix, data in made.items():
-                files.append(put(folder / f"{kind.name}-{label}.{suffix}", data))
+        caption = f"{kind.caption(r, rows)} {provenance(r)}"
+        drawing = functools.partial(kind.draw, r, rows)
+        files += write(folder, kind.name, rows, caption, kind.alt(r, rows), drawing)
     return files, left_out
+
+
+def write(
+    folder: Path,
+    name: str,
+    rows: list[Row],
+    caption: str,
+    alt: str,
+    draw: Callable[[float], Figure],
+) -> list[Path]:
+    """Write one figure: its numbers and texts first, then each width in each format."""
+    files = [
+        put(folder / f"{name}.csv", _csv(name, rows)),
+        put(folder / f"{name}.caption.txt", caption + "\n"),
+        put(folder / f"{name}.alt.txt", alt + "\n"),
+    ]
+    for label, width in WIDTHS.items():
+        with in_style():
+            made = render(draw(width))
+        files += [put(folder / f"{name}-{label}.{suffix}", d) for suffix, d in made.items()]
+    return files

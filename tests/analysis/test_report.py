@@ -222,7 +222,9 @@ def test_all_runs_are_processed_and_bad_ones_named(
     index = process_all(tmp_path / "raw", tmp_path / "processed", jobs=1)
     assert [s["run"] for s in index["runs"]] == ["quick"]
     assert len(index["errors"]) == 1 and "manifest.json, line 1" in index["errors"][0]
-    assert index["a_a"] == {"pairs": 1, "told_apart": 0}
+    assert (index["a_a"]["pairs"], index["a_a"]["told_apart"]) == (1, 0)
+    assert index["a_a"]["rate"]["high"] == pytest.approx(0.975), "one pair says next to nothing"
+    assert index["sessions"] == [], "one run is no repetition"
     assert (tmp_path / "processed" / "processes" / "good" / "summary.json").exists()
     assert json.loads((tmp_path / "processed" / "index.json").read_text()) == index
 
