@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from cli import parameters
 from cli.problem import Problem, did_you_mean
 
+HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
 COMMANDS = ("run", "plan", "figures", "claims", "report", "review", "doctor", "lab")
 
 
@@ -34,6 +35,9 @@ def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:
     for name, parameter in known.items():
         option = "--" + name.replace("_", "-")
         parser.add_argument(option, dest=name, metavar="VALUE", help=parameter.help)
+    if command == "plan":
+        about = "say how many blocks the primary ratio to so many percent needs, as 10%%"
+        parser.add_argument("--half-width", dest=HALF_WIDTH, metavar="PERCENT", help=about)
     parser.add_argument(
         *("-p", "--parameter"),
         nargs=2,
@@ -50,6 +54,8 @@ def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:
     given = {name: parameters.from_text(text) for name, text in texts.items()}
     for name, text in options.parameter:
         given[name] = parameters.from_text(text)
+    if getattr(options, HALF_WIDTH, None) is not None:
+        given[HALF_WIDTH] = getattr(options, HALF_WIDTH)
     if options.studies:
         if "study" in given:
             raise Problem("the study is given twice: by name and by --study")
@@ -67,7 +73,10 @@ def dispatch(command: str, words: Sequence[str]) -> int:
     if command == "plan":
         from cli import plan
 
-        return plan.command(parameters.resolve(measuring(command, words)))
+        given = measuring(command, words)
+        wanted = given.pop(HALF_WIDTH, None)
+        half_width = None if wanted is None else plan.percent(wanted)
+        return plan.command(parameters.resolve(given), half_width)
     if command == "figures":
         from cli import figures
 

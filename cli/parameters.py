@@ -21,6 +21,7 @@ from experiment import plan
 
 STUDIES = ("processes", "gauges", "accounts")
 BACKENDS = ("here",)
+MOST_RUNS = 200  # blocks of one run
 RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{8}")
 
 
@@ -128,7 +129,7 @@ def declared() -> dict[str, Parameter]:
         Parameter("study", "processes,gauges", _many(_choices(STUDIES), "studies"),
                   "which studies, separated by commas"),
         Parameter("preset", "quick", _choices(_preset_names()), "what is measured, how long"),
-        Parameter("runs", None, _whole(2, 200), "blocks per arm, the warm-up not counted"),
+        Parameter("runs", None, _whole(2, MOST_RUNS), "blocks per arm, the warm-up not counted"),
         Parameter("window_s", None, _number(0.2, 3600), "seconds of one measured window"),
         Parameter("interval_ms", None, _whole(10, 600_000), "milliseconds between scrapes"),
         Parameter("process_counts", None, _many(_whole(20, 30_000), "process counts"),

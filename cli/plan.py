@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cli import paths
+from cli import parameters, paths
 from cli.problem import Problem
-from experiment import arms, plan
+from experiment import arms, pilot, plan
 
 
 def build(study: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,34 +51,107 @@ def lines(made: Mapping[str, Any], notes: bool = True) -> list[str]:
     where = f" at {_listed(counts)} processes" if counts else ""
     p = estimate["smallest_adjusted_p"]
     reach = "no contrast to test" if p is None else f"smallest adjusted p {p:.2g}"
-    effect = estimate["smallest_effect_percent"]
-    reach += (
-        ", smallest effect unknown before a pilot"
-        if effect is None
-        else f", smallest effect {effect:g} %"
-    )
     text = [
         f"{made['study']}, preset {made['preset']}: {_listed(made['arms'])}{where}",
         f"  {len(kinds)} trials in {made['blocks']} blocks and {made['warm_up_blocks']} to warm up"
         f" ({_listed(f'{kinds.count(kind)} {kind}' for kind in dict.fromkeys(kinds))}),"
         f" seed {made['seed']}, a scrape every {made['interval_ms']} ms",
         f"  about {estimate['minutes']:.1f} minutes and {estimate['disk_mb']:.1f} MB; {reach}",
+        f"  {_forecast(made)}",
     ]
     if notes:
         text += [f"  note: {note}" for note in made.get("notes", [])]
     return text
 
 
+def _forecast(made: Mapping[str, Any]) -> str:
+    """How narrow the primary ratio's interval will be, by the pilot that the plan names."""
+    found = made["estimate"].get("forecast")
+    if found is None:
+        return f"no forecast of precision: {_no_pilot(made)}"
+    half, effect = found["half_width_percent"], found["smallest_effect_percent"]
+    width = "no bounded interval of the ratio" if half is None else f"ratio to ±{_round(half)} %"
+    reach = "none told apart" if effect is None else f"arms told apart from {_round(effect)} % on"
+    differs = f", with {found['pilot_differs']}" if found["pilot_differs"] else ""
+    return (
+        f"forecast for {found['contrast']}: {width}, {reach}"
+        f" (pilot: {found['pilot_blocks']} blocks of {found['pilot']}{differs})"
+    )
+
+
+def _no_pilot(made: Mapping[str, Any]) -> str:
+    if not made["contrasts"]:
+        return "the plan has no contrast"
+    return f"no pilot of {made['contrasts'][0]['id']} has been measured (experiment/pilots.yaml)"
+
+
+def _round(percent: float) -> str:
+    return f"{percent:.2g}" if percent < 100 else f"{percent:.0f}"
+
+
+def _needed(made: Mapping[str, Any], values: Mapping[str, Any], half_width: float) -> str:
+    """How many blocks, and minutes, bring the primary ratio's interval to ± half_width percent."""
+    contrasts = made["contrasts"]
+    found = (
+        pilot.find(made["study"], contrasts[0], made["interval_ms"], made["window_s"])
+        if contrasts
+        else None
+    )
+    if found is None:
+        return f"±{half_width:g} %: unknown, {_no_pilot(made)}"
+    blocks = found.blocks_for(half_width / 100)
+    if blocks is None:
+        return f"±{half_width:g} % of the ratio: more than {plan.MAX_BLOCKS:,} blocks"
+    whole = build(made["study"], {**values, "minutes": None, "runs": blocks})
+    how = _run(made["study"], values, blocks)
+    how = how if blocks <= parameters.MOST_RUNS else "more than one run takes: pool several"
+    return (
+        f"±{half_width:g} % of the ratio: {blocks} blocks, about"
+        f" {whole['estimate']['minutes']:.0f} minutes ({how})"
+    )
+
+
 def _listed(items: Iterable[object]) -> str:
     return ", ".join(map(str, items))
 
 
-def command(values: Mapping[str, Any]) -> int:
-    """``./study plan``: print the plans of these parameters, measure nothing."""
+def _run(study: str, values: Mapping[str, Any], blocks: int) -> str:
+    """The command that measures so many blocks of what is planned."""
+    given = {**values, "runs": blocks, "preset": values["preset"]}
+    skipped = ("study", "minutes", "resume", "backend", "output")
+    words = [
+        f"--{name.replace('_', '-')} {','.join(map(str, v)) if isinstance(v, list) else v}"
+        for name, v in given.items()
+        if v is not None and name not in skipped
+    ]
+    return " ".join([f"./study run {study}", *words])
+
+
+def percent(text: str) -> float:
+    """A half-width as the command line gives it: 10 or 10%. Raises Problem."""
+    bare = text.strip().removesuffix("%").strip()
+    try:
+        value = float(bare) if re.fullmatch(r"[0-9]*\.?[0-9]+", bare) else 0.0
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= 1000:
+        raise Problem(
+            f"half-width is '{text}'; it must be a percentage of the ratio from 0.1 to 1000, as 10%"
+        )
+    return value
+
+
+def command(values: Mapping[str, Any], half_width: float | None = None) -> int:
+    """``./study plan``: print the plans of these parameters, measure nothing.
+
+    half_width: percent of the primary ratio; says how many blocks its 95 % interval needs for it.
+    """
     minutes = 0.0
     for study in values["study"]:
         made = build(study, values)
         minutes += made["estimate"]["minutes"]
         print("\n".join(lines(made)))
+        if half_width is not None:
+            print(f"  {_needed(made, values, half_width)}")
     print(f"together about {minutes:.1f} minutes of measuring; nothing was measured")
     return 0

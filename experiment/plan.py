@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment import arms as arm_files
-from experiment import estimate, order, overrides, power, presets
+from experiment import estimate, order, overrides, pilot, power, presets
 from experiment.layout import lay_out
 from experiment.parameters import PlanError, levels, positive, timed, whole
 from experiment.plan_hash import plan_hash, portable
@@ -52,7 +52,6 @@ def build(
     window_s: float | None = None,
     process_counts: Sequence[int] | None = None,
     minutes: float | None = None,
-    pilot_sd_percent: float | None = None,
 ) -> dict[str, Any]:
     """Make a plan; None takes the preset's value.
 
@@ -67,7 +66,6 @@ def build(
         window_s: length of a trial's window in seconds, a whole number of intervals.
         process_counts: process counts of the whole machine, in place of the preset's.
         minutes: a budget; as many blocks as it buys. Excludes ``blocks``.
-        pilot_sd_percent: sample sd of paired differences in a pilot, in percent of the mean.
 
     Raises:
         PlanError: an unknown study or preset, or a parameter of the wrong type or range.
@@ -84,8 +82,6 @@ def build(
     if process_counts is not None:
         chosen = overrides.use_levels(chosen, levels(process_counts), notes)
     chosen = overrides.raise_levels(chosen, whole("present", present, 0, 10**7), notes)
-    if pilot_sd_percent is not None:
-        chosen = replace(chosen, pilot_sd_percent=positive("pilot_sd_percent", pilot_sd_percent))
     if blocks is not None:
         if minutes is not None:
             raise PlanError("give blocks or minutes, not both: minutes choose the blocks")
@@ -118,7 +114,7 @@ def build(
             "processes": chosen.a_a.level,
         },
         "trials": trials,
-        "estimate": _estimate(chosen, trials, used, notes),
+        "estimate": _estimate(study, chosen, trials, used, notes),
         "notes": notes,
     }
 
@@ -216,6 +212,7 @@ def _contrasts(preset: Preset) -> list[dict[str, Any]]:
 
 
 def _estimate(
+    study: str,
     preset: Preset,
     trials: Sequence[Mapping[str, Any]],
     arms: Mapping[str, arm_files.Arm],
@@ -228,13 +225,36 @@ def _estimate(
             f"{preset.blocks} blocks cannot reach p < {power.ALPHA:g} (at best {adjusted:g}):"
             " no arm can be called cheaper or dearer"
         )
-    effect = None
-    if preset.pilot_sd_percent is not None:
-        effect = power.smallest_effect(preset.pilot_sd_percent, preset.blocks, family)
     return {
         "minutes": round(estimate.minutes(trials, arms), 2),
         "disk_mb": round(estimate.disk_mb(trials), 2),
         "smallest_p": power.smallest_p(preset.blocks),
         "smallest_adjusted_p": adjusted,
+        "forecast": _forecast(study, preset),
+    }
+
+
+def _forecast(study: str, preset: Preset) -> dict[str, Any] | None:
+    """What the primary contrast, the first, will show by its pilot; None without a pilot.
+
+    Percent of the ratio: its 95 % interval's half-width, and by how much the arms must differ, near
+    a ratio of one, to be told apart with 80 % power in the plan's family.
+    """
+    primary = _contrasts(preset)[:1]
+    window_s = preset.window_ms / 1000
+    try:
+        found = primary and pilot.find(study, primary[0], preset.interval_ms, window_s)
+    except PresetError as error:
+        raise PlanError(str(error)) from None
+    if not found:
+        return None
+    half = found.half_width(preset.blocks)
+    effect = power.smallest_effect(100 * found.spread, preset.blocks, len(preset.contrasts))
+    return {
+        "contrast": primary[0]["id"],
+        "half_width_percent": None if half is None else round(100 * half, 2),
         "smallest_effect_percent": None if effect is None else round(effect, 2),
+        "pilot": found.run,
+        "pilot_blocks": found.blocks,
+        "pilot_differs": found.differs(primary[0]["processes"], preset.interval_ms, window_s),
     }

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PLANNING = {"plan.py", "presets.py", "arms.py", "strict_yaml.py", "overrides.py", "layout.py",
-            "order.py", "parameters.py", "power.py"}  # fmt: skip
+            "order.py", "parameters.py", "pilot.py", "power.py"}  # fmt: skip
 
 
 def modules(folder):

@@ -406,16 +406,43 @@ def test_smallest_effect(root: Path) -> None:
     # t(11): 2.2010 at .975, 0.8755 at .8; sd 10 % and twelve blocks.
     assert power.smallest_effect(10, 12, 1) == pytest.approx(3.0765 * 10 / 12**0.5, rel=2e-3)
     assert power.smallest_effect(10, 5, 1) is None
-    assert make(root)["estimate"]["smallest_effect_percent"] is None
-    assert make(root, pilot_sd_percent=10)["estimate"]["smallest_effect_percent"] > 10
 
 
-def test_blocks_for_half_width() -> None:
-    blocks = power.blocks_for_half_width(10, 5)
-    assert blocks is not None
-    assert power.t_quantile(0.975, blocks - 1) * 10 / blocks**0.5 <= 5
-    assert power.t_quantile(0.975, blocks - 2) * 10 / (blocks - 1) ** 0.5 > 5
-    assert power.blocks_for_half_width(10, 0.001) is None
+@pytest.mark.parametrize(("x", "y", "r"), [(0.04, 0.6, -0.3), (0.06, 0.04, 0.9), (0.0, 0.2, 0.0)])
+def test_the_half_width_is_that_of_fiellers_interval(x: float, y: float, r: float) -> None:
+    import numpy as np
+
+    from analysis.statistics.intervals import fieller
+
+    # twelve pairs with exactly these moments
+    random = np.random.default_rng(1)
+    z = random.normal(size=(2, 12))
+    z -= z.mean(axis=1, keepdims=True)
+    z = np.linalg.solve(np.linalg.cholesky(np.cov(z)), z)
+    a, b = 1 + x * z[0], 3 + 3 * y * (r * z[0] + (1 - r * r) ** 0.5 * z[1])
+    found = fieller(a, b)
+    half = (found.high - found.low) / 2 / found.estimate
+    assert power.ratio_half_width(x, y, r, 12) == pytest.approx(half, rel=4e-3)
+
+
+def test_a_denominator_that_scatters_too_much_has_no_half_width() -> None:
+    assert power.ratio_half_width(0.05, 1.0, 0.0, 6) is None
+    assert power.ratio_half_width(0.05, 1.0, 0.0, 8) is not None
+    assert power.ratio_half_width(0.05, 0.1, 0.0, 1) is None
+
+
+@given(st.floats(0.01, 1), st.floats(0.01, 1), st.floats(-0.9, 0.9), st.floats(0.02, 1))
+@settings(max_examples=50, deadline=None)
+def test_blocks_for_half_width_are_the_fewest(x: float, y: float, r: float, wanted: float) -> None:
+    blocks = power.blocks_for_half_width(x, y, r, wanted)
+    if blocks is None:
+        reached = power.ratio_half_width(x, y, r, 1000)
+        assert reached is not None and reached > wanted
+        return
+    reached = power.ratio_half_width(x, y, r, blocks)
+    before = power.ratio_half_width(x, y, r, blocks - 1)
+    assert reached is not None and reached <= wanted
+    assert before is None or before > wanted
 
 
 def test_a_plan_that_cannot_decide_says_so(root: Path) -> None:
@@ -446,7 +473,6 @@ def test_a_plan_that_cannot_decide_says_so(root: Path) -> None:
         ({"minutes": 5, "blocks": 6}, "not both"),
         ({"arms": []}, "arms = "),
         ({"arms": "proc_stat"}, "arms = 'proc_stat'"),
-        ({"pilot_sd_percent": "x"}, "pilot_sd_percent = 'x'"),
     ],
 )
 def test_bad_parameters_are_one_clear_line(root: Path, keys: Any, words: str) -> None:
