@@ -31,12 +31,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from analysis.contrasts import DIFFERENCE_MARGIN, POWER, RATIO_MARGIN
+from analysis.contrasts import DIFFERENCE_MARGIN, RATIO_MARGIN
 from analysis.statistics.intervals import Array, Interval, fieller, is_constant, mean_interval
 from analysis.statistics.permutation import ALPHA, holm
 from analysis.statistics.variance import between
 
 MACHINE = ("cpu_model", "release", "cpus_online", "architecture")
+POWER = 0.8
 HELD = 0.5  # share of the planned blocks that must hold both arms
 Summary = dict[str, Any]
 
