@@ -12,6 +12,7 @@ from analysis.text import interval, number, span
 Entry = dict[str, Any]
 
 SESSIONS = "sessions"  # folder of the sessions beside the studies' in data/processed
+POOLED = ("ratio", "difference", "verdict", "why", "p_adjusted")
 # Two sessions have one degree of freedom, a t quantile of 12.7: pooled they say less than one run.
 ENOUGH_SESSIONS = 3
 
@@ -126,7 +127,8 @@ def contrast(
         has = (pooled.get("ratio") or {}).get("estimate") is not None
         if found and has and int(pooled["n_sessions"]) >= ENOUGH_SESSIONS:
             over = str(found.get("generalises") or "over sessions of this machine")
-            both = {**entry, **pooled}
+            both = {**entry, **{key: pooled[key] for key in POOLED}}
+            both["detectable_percent_core"] = pooled.get("detectable")
             names = [str(s["run"]) for s in found["per_session"] if not s["reason"]]
             row = {"id": entry["id"], "session": "pooled"}
             folder = f"{SESSIONS}/{session['folder']}"

@@ -168,6 +168,7 @@ def pooled(runs: list[Summary], **changed: Any) -> Summary:
         "pooled": {
             **{"ratio": interval(25.0, 20.0, 31.0), "difference": interval(1.1, 1.0, 1.2)},
             **{"n_sessions": len(runs), "verdict": "dearer", "why": "adjusted p = 0.01"},
+            **{"p_adjusted": 0.01, "detectable": 0.1, "numerator": interval(1.2, 1.1, 1.3)},
             **changed,
         },
     }
@@ -182,6 +183,7 @@ def test_three_sessions_are_preferred_to_the_newest_of_them() -> None:
     assert found["measured"]["estimate"] == 25.0 and len(found["runs"]) == 3
     assert found["table"] == "sessions/processes-paper-0/tables/sessions.md"
     assert found["figure"] == "sessions/processes-paper-0/figures/sessions-7in.svg"
+    assert "60 context switches a second" in found["reason"]
     assert "over 3 sessions" in found["reason"] and found["generalises"] == "over all of them"
     assert verdict("PROC-3", *runs)["generalises"] == "over blocks"
     two = verdict("PROC-3", *runs[:2], sessions=[pooled(runs[:2])])
