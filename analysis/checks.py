@@ -55,6 +55,7 @@ def warnings(run: Run) -> list[str]:
     found = [] if run.finished else ["the run is unfinished: planned trials have no row yet"]
     if run.manifest["fingerprint"].get("synthetic"):
         found.append("SYNTHETIC data: nothing here was measured")
+    found += run.disturbances
     for entry in fidelity(run):
         if entry["verdict"] == "wrong":
             steady = entry["workload"] == STEADY

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pandera.errors
 
+from analysis import exclusion
 from analysis.order import in_order
 from analysis.schema import columns, file_of, frame_schema, schema, versions
 
@@ -36,13 +37,19 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One run as measured. `finished` is False while planned trials have no row yet."""
+    """One run as measured. `finished` is False while planned trials have no row yet.
+
+    `trials` lack the blocks that the plan's own limits leave out; `excluded` says which and why,
+    and `disturbances` are the warnings about them.
+    """
 
     path: Path
     manifest: dict[str, Any]
     trials: pd.DataFrame
     scrapes: pd.DataFrame
     finished: bool
+    excluded: tuple[exclusion.Excluded, ...] = ()
+    disturbances: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -251,13 +258,15 @@ def load_run(path: Path | str) -> Run:
     finished = {int(t["trial"]) for t in manifest["plan"]["trials"]} <= set(
         trials["trial"].astype(int)
     )
+    kept, left_out = exclusion.apply(manifest["plan"], trials)
+    doubts = tuple(exclusion.warnings(manifest["plan"], trials, left_out))
     if not finished and not (path / file_of("scrapes")).exists():
         names = {c["name"]: pd.Series(dtype="Int64") for c in columns("scrapes")}
-        return Run(path, manifest, trials, pd.DataFrame(names), False)
+        return Run(path, manifest, kept, pd.DataFrame(names), False, left_out, doubts)
     scrapes, lines = _table(path, "scrapes", version)
     known = scrapes["trial"].isin(trials["trial"]).to_numpy(dtype=bool)
     if finished and not known.all():
         at = int((~known).argmax())
         cause = f"trial {scrapes['trial'].iloc[at]} has no row in {file_of('trials')}"
         raise _fail(path / file_of("scrapes"), lines[at], cause, AGAIN)
-    return Run(path, manifest, trials, scrapes, finished)
+    return Run(path, manifest, kept, scrapes, finished, left_out, doubts)

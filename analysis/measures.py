@@ -203,11 +203,15 @@ class Measures:
         rows = t[(t["kind"] == "cost") & (t["arm"] == arm)]
         at = rows["processes_target"].fillna(LEFT_ALONE) == level
         rows = rows[at & (rows["statistics"] == statistics)]
+        if rows.empty and self.run.excluded and self._planned(arm, level, statistics):
+            return "every block was left out as disturbed"
         if rows.empty:
             return f"{NOT_PLANNED} with statistics {statistics}"
         bad = rows[(rows["status"] != "ok") & (rows["block"] > 0)]
         bad = rows[rows["status"] != "ok"] if bad.empty else bad
         if not ((rows["status"] == "ok") & (rows["block"] > 0)).any():
+            if bad.empty and self.run.excluded:
+                return "every block was left out as disturbed"
             if bad.empty:
                 return "no row yet outside the warm-up"
             detail = bad["reason"].iloc[0]
@@ -224,6 +228,11 @@ class Measures:
             if arm != NULL_AGENT
             else "no value"
         )
+
+    def _planned(self, arm: str, level: int, statistics: str) -> bool:
+        wanted: dict[str, object] = {"kind": "cost", "arm": arm, "statistics": statistics}
+        wanted |= {"processes": None if level == LEFT_ALONE else level}
+        return any(wanted.items() <= trial.items() for trial in self.run.plan["trials"])
 
     def usable(self, arm: str) -> bool:
         """True if the arm has any valid cost row outside the warm-up."""

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.contrasts import POWER, Comparison, compare, verdict
+from analysis.contrasts import Comparison, compare, verdict
 from analysis.measures import LEFT_ALONE, Measures
-from analysis.statistics.intervals import Array, Interval, is_constant, mean_interval, quantile
-from analysis.statistics.permutation import ALPHA, smallest_p
+from analysis.statistics.intervals import Interval, is_constant, mean_interval, quantile
+from analysis.statistics.power import detectable_factor
+from analysis.statistics.types import Array
 from analysis.text import interval
 
 PROJECTED_BLOCKS = (2, 6, 8, 12, 24)
@@ -58,10 +59,8 @@ def projected_effect(sd_of_differences: float, n: int, family: int = 1) -> float
 
     Same formula as `contrasts.detectable_effect`, with the sd taken from this run.
     """
-    if n < 2 or smallest_p(n) * family >= ALPHA:
-        return None
-    factor = float(stats.t.ppf(1 - ALPHA / (2 * family), n - 1) + stats.t.ppf(POWER, n - 1))
-    return factor * sd_of_differences / math.sqrt(n)
+    factor = detectable_factor(n, family)
+    return None if factor is None else factor * sd_of_differences
 
 
 def spread(measures: Measures) -> list[dict[str, Any]]:

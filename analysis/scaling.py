@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.measures import Measures
-from analysis.statistics.intervals import Array, Interval, mean_interval
+from analysis.statistics.intervals import Interval, mean_interval
+from analysis.statistics.types import Array
 
 
 @dataclass(frozen=True)

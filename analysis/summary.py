@@ -167,6 +167,8 @@ def summarise(r: Results) -> dict[str, Any]:
             for e in r.contrasts
         ],
         "generalises": GENERALISES,
+        "exclusion": run.plan.get("exclusion"),
+        "excluded_blocks": [{"block": e.block, "reason": e.reason} for e in run.excluded],
         "reach": {
             "smallest_adjusted_p": min(1.0, smallest_p(blocks) * max(family, 1)),
             "alpha": ALPHA,

@@ -12,7 +12,7 @@ from cli import parameters
 from cli.problem import Problem, did_you_mean
 
 HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
-COMMANDS = ("run", "plan", "figures", "claims", "report", "review", "doctor", "lab")
+COMMANDS = ("run", "plan", "figures", "claims", "validate", "report", "review", "doctor", "lab")
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,6 +93,10 @@ def dispatch(command: str, words: Sequence[str]) -> int:
         from cli.review import command as review
 
         return review.command(words)
+    if command == "validate":
+        from cli import validate
+
+        return validate.command(words)
     if command == "doctor":
         from cli import doctor
 

@@ -7,7 +7,7 @@ contrasts and its A/A pair. The runner reads it as JSON.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,7 @@ def build(
             "statistics": chosen.a_a.statistics,
             "processes": chosen.a_a.level,
         },
+        "exclusion": asdict(chosen.exclusion) if chosen.exclusion else None,
         "trials": trials,
         "estimate": _estimate(study, chosen, trials, used, notes),
         "notes": notes,

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiment import loads, strict_yaml
+from experiment import exclusion, loads, strict_yaml
+from experiment.exclusion import Exclusion
 from experiment.reader import PresetError, Reader
 
 __all__ = ["Contrast", "External", "Fidelity", "Group", "Level", "Preset", "PresetError", "Twin"]
@@ -90,6 +91,7 @@ class Preset:
     external: External | None
     fidelity: Fidelity
     pilot_sd_percent: float | None
+    exclusion: Exclusion | None
 
     @property
     def levels(self) -> list[Level]:
@@ -188,9 +190,11 @@ def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def _preset(reader: Reader, where: str) -> Preset:
+def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
     reader.take("summary", str)
     warm_up = reader.section("warm_up")
+    if reader.has("exclusion"):  # its own limits, or null, in place of those for all
+        limits = exclusion.read(reader.optional("exclusion"))
     preset = Preset(
         interval_ms=reader.take("interval_ms", int),
         window_ms=_milliseconds(reader.take("window_s", int, float)),
@@ -203,6 +207,7 @@ def _preset(reader: Reader, where: str) -> Preset:
         external=_external(reader.optional("external")),
         fidelity=_fidelity(reader.section("fidelity")),
         pilot_sd_percent=reader.take("pilot_sd_percent", int, float, type(None)),
+        exclusion=limits,
     )
     for part in (warm_up, reader):
         part.end()
@@ -247,10 +252,11 @@ def load(path: Path | None = None) -> tuple[int, Mapping[str, Mapping[str, Prese
         raise PresetError(str(error)) from None
     reader = Reader(document, "presets.yaml")
     seed: int = reader.take("seed", int)
+    limits = exclusion.read(reader.optional("exclusion"))
     studies: dict[str, dict[str, Preset]] = {}
     for study, presets in reader.take("studies", dict).items():
         studies[study] = {
-            name: _preset(Reader(values, f"{study}/{name}"), f"{study}/{name}")
+            name: _preset(Reader(values, f"{study}/{name}"), f"{study}/{name}", limits)
             for name, values in presets.items()
         }
     reader.end()

@@ -22,6 +22,9 @@ class Reader:
         """The error for a value of the wrong kind."""
         return PresetError(f"{self._where}: {key}: {value!r} must be {wanted}")
 
+    def has(self, key: str) -> bool:
+        return key in self._values
+
     def take(self, key: str, *kinds: type) -> Any:
         if key not in self._values:
             raise PresetError(f"{self._where}: key '{key}' is missing")

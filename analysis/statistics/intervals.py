@@ -8,6 +8,8 @@ Literature
         of ratios.
     T. Kalibera, R. Jones, "Rigorous benchmarking in reasonable time", ISMM (2013): ratios of means
         with Fieller intervals for systems work, and the repetition level as the unit of inference.
+    J. T. G. Hwang, "Fieller's problems and resampling techniques", Stat. Sinica 5 (1995): Fieller's
+        set with other quantiles of its pivot than Student's. Ours follow the skew: see `skewness`.
 
 What few blocks do to a ratio.  With n blocks Fieller's set is bounded only while the mean of the
 denominator is t(n-1) standard errors above zero, that is while its coefficient of variation (sd
@@ -21,13 +23,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-Array = npt.NDArray[np.floating[Any]]
+from analysis.statistics.skewness import pivot_quantiles
+from analysis.statistics.types import Array
 
 CONFIDENCE = 0.95
 # Two numbers computed on different ways from the same nanoseconds differ by rounding only: 53 bits
@@ -59,6 +61,7 @@ class Interval:
         )
 
 
+@cache
 def quantile(n: int, level: float = CONFIDENCE) -> float:
     """Two-sided t quantile for n blocks: 12.71 for 2, 2.57 for 6, 2.20 for 12 at 95 %."""
     return float(stats.t.ppf(0.5 + level / 2, n - 1))
@@ -87,14 +90,44 @@ def mean_interval(values: Array, level: float = CONFIDENCE) -> Interval:
     return Interval(mean, mean - half, mean + half, n)
 
 
-def fieller(x: Array, y: Array, level: float = CONFIDENCE) -> Interval:
+def skewed_mean_interval(values: Array, level: float = CONFIDENCE) -> Interval:
+    """The t interval of a mean, widened on the side of the values' skew (see `skewness`)."""
+    plain = mean_interval(values, level)
+    if plain.low is None or plain.low == plain.high or plain.estimate is None:
+        return plain
+    lower, upper = pivot_quantiles(values, quantile(len(values), level))
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    mean = plain.estimate
+    return Interval(mean, mean - float(upper) * error, mean - float(lower) * error, plain.n)
+
+
+def _bounds(q: float, ratio: float, cov: Array) -> tuple[float | None, float | None]:
+    """Ends of Fieller's set for one quantile; None: no such end. See `fieller`."""
+    a = 1.0 - q * q * float(cov[1, 1])
+    b = ratio - q * q * float(cov[0, 1])
+    c = ratio * ratio - q * q * float(cov[0, 0])
+    root = math.sqrt(max(b * b - a * c, 0.0))
+    if a > ROUNDING:
+        return (b - root) / a, (b + root) / a
+    if a < -ROUNDING and b * b - a * c > 0:
+        ends = sorted([(b - root) / a, (b + root) / a])
+        if ends[0] <= 0 < ends[1]:
+            return ends[1], None
+    return None, None
+
+
+def fieller(x: Array, y: Array, level: float = CONFIDENCE, skewed: bool = True) -> Interval:
     """Ratio mean(x) / mean(y) of paired values (one pair a block) with Fieller's interval.
 
-    The set {r : (mx - r my)^2 <= t^2 (vxx - 2 r vxy + r^2 vyy)}, v the (co)variances of the means
-    and t the quantile with n-1 degrees of freedom, is a r^2 - 2 b r + c <= 0 with
-    a = my^2 - t^2 vyy, b = mx my - t^2 vxy, c = mx^2 - t^2 vxx.  For a > 0 it is an interval. For
-    a <= 0 the denominator is not clearly above zero and the set has no upper end: costs being
-    positive, a lower end is stated where only one branch of the set is positive.
+    The set {r : (mx - r my)^2 <= q^2 (vxx - 2 r vxy + r^2 vyy)}, v the (co)variances of the means
+    and q a quantile of the pivot, is a r^2 - 2 b r + c <= 0 with a = my^2 - q^2 vyy, b = mx my -
+    q^2 vxy, c = mx^2 - q^2 vxx.  For a > 0 it is an interval.  For a <= 0 the denominator is not
+    clearly above zero and the set has no upper end: costs being positive, a lower end is stated
+    where only one branch of the set is positive.
+
+    Its lower end takes the pivot's upper quantile and its upper end the lower one. They are
+    Student's t with n-1 degrees of freedom, or beyond it where x - ratio y is skewed; `skewed`
+    False: Student's alone, the plain interval.
     """
     n = len(x)
     if n != len(y):
@@ -111,21 +144,12 @@ def fieller(x: Array, y: Array, level: float = CONFIDENCE) -> Interval:
     residual = x - ratio * y
     if np.max(np.abs(residual)) <= ROUNDING * scale * max(1.0, abs(ratio)):
         return Interval(ratio, ratio, ratio, n, "the same ratio in each block: no spread")
-    t2 = quantile(n, level) ** 2
+    t = quantile(n, level)
+    lower, upper = (float(q) for q in pivot_quantiles(residual, t)) if skewed else (-t, t)
     # In units of the denominator's mean, which keeps the quadratic well conditioned at any scale.
     cov = np.cov(x / my, y / my, ddof=1) / n
-    a = 1.0 - t2 * float(cov[1, 1])
-    b = ratio - t2 * float(cov[0, 1])
-    c = ratio * ratio - t2 * float(cov[0, 0])
-    discriminant = b * b - a * c
-    if a > ROUNDING:
-        root = math.sqrt(max(discriminant, 0.0))
-        ends = sorted([(b - root) / a, (b + root) / a])
-        return Interval(ratio, ends[0], ends[1], n)
+    low, high = _bounds(upper, ratio, cov)[0], _bounds(-lower, ratio, cov)[1]
+    if low is not None and high is not None:
+        return Interval(ratio, low, high, n)
     note = "denominator is not clearly above zero: the ratio has no upper bound"
-    if a < -ROUNDING and discriminant > 0:
-        root = math.sqrt(discriminant)
-        ends = sorted([(b - root) / a, (b + root) / a])
-        if ends[0] <= 0 < ends[1]:
-            return Interval(ratio, ends[1], None, n, note)
-    return Interval(ratio, None, None, n, note)
+    return Interval(ratio, _bounds(max(upper, -lower), ratio, cov)[0], None, n, note)

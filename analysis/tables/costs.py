@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from analysis.contrasts import Comparison
+from analysis.exclusion import counted, limits_text
 from analysis.external import in_other_tasks, times_itself
+from analysis.load import Run
 from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
 from analysis.results import Results
 from analysis.statistics.intervals import Interval
@@ -162,6 +164,18 @@ def _compared(prefix: str, c: Comparison) -> Row:
     }
 
 
+def left_out(run: Run) -> str:
+    """How many blocks the run's own limits took, in a sentence; empty without such limits."""
+    limits = run.plan.get("exclusion")
+    if not limits:
+        return ""
+    said = counted(len(run.excluded), run.plan)
+    return (
+        f"{said} left out as disturbed: a window with more than the declared "
+        f"{limits_text(limits)}, in whichever arm."
+    )
+
+
 def verdicts(r: Results) -> Table:
     """The declared contrasts with their verdicts, and the A/A pair as the last row."""
     rows: list[Row] = []
@@ -189,19 +203,22 @@ def verdicts(r: Results) -> Table:
                 interval(c.difference) if c else NOTHING,
                 p_text(c.p if c else None),
                 p_text(e["p_adjusted"]),
+                number(c.detectable, 2) if c and c.detectable else NOTHING,
                 str(len(c.blocks)) if c else "0",
                 e["verdict"],
                 e["why"],
             ]
         )
     head = ["contrast", "level", "method", "ratio", "difference, % of a core", "p", "adjusted p"]
-    head += ["blocks", "verdict on the first", "why"]
+    head += ["smallest detectable, % of a core", "blocks", "verdict on the first", "why"]
     note = (
-        "Ratio and difference with 95 % intervals (Fieller; t), p: two-sided paired sign-flip "
-        "permutation test over blocks, Holm-adjusted over the declared contrasts. The verdicts "
-        "generalise over blocks of this run on this machine, not over machines or boots."
+        "Ratio and difference with 95 % intervals (Fieller; t; widened on the side of a skew), "
+        "p: two-sided paired sign-flip permutation test over blocks, Holm-adjusted over the "
+        "declared contrasts. Smallest detectable: true difference that is found with 80 % power. "
+        "The verdicts generalise over blocks of this run on this machine, not over machines or "
+        "boots."
     )
-    return make_table("verdicts", rows, head, shown, note)
+    return make_table("verdicts", rows, head, shown, note, left_out(r.run))
 
 
 def methods(r: Results) -> Table:

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import synthetic
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.contrasts import Comparison, compare, detectable_effect, evaluate, verdict
 from analysis.load import load_run
 from analysis.measures import Measures
+from analysis.statistics.permutation import holm
 
 
 def series(values: Sequence[float], first: int = 1) -> pd.Series[float]:
@@ -39,6 +40,8 @@ def finite(c: Comparison) -> bool:
         ([1.0, 1.1, 0.9, 1.0, 1.0, 1.1], [2.0, 2.2, 1.9, 2.1, 2.0, 2.3], "cheaper", "p = 0.031"),
         ([9.0] * 5, [1.0] * 5, "undetermined", "cannot bring p below 0.062"),
         ([9.0], [1.0], "undetermined", "1 block"),
+        ([1.0] * 3, [1.0] * 3, "undetermined", "3 blocks"),
+        ([1.0] * 4, [1.0] * 4, "indistinguishable", "ratio"),
         ([9.0, 9.0], [1.0, 1.0], "undetermined", "below 0.5"),
         (
             [3.42, 3.3, 3.6, 2.0, 3.4, 4.8],
@@ -64,12 +67,25 @@ def test_equivalence_comes_before_significance() -> None:
     assert verdict(c, c.p)[0] == "indistinguishable"
 
 
-@given(st.lists(st.floats(-1, 5), max_size=8), st.lists(st.floats(-1, 5), max_size=8))
-def test_no_input_gives_nan_or_a_traceback(x: list[float], y: list[float]) -> None:
-    c = compare(series(x), series(y))
+# Everything a cell can hold: ordinary, constant, zero, net costs below zero, huge and tiny.
+value = st.one_of(
+    st.floats(-1, 5), st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1e12]), st.floats(-1e-9, 1e-9)
+)
+constant = st.tuples(value, st.integers(0, 8)).map(lambda pair: [pair[0]] * pair[1])
+cell = st.one_of(st.lists(value, max_size=8), constant)
+
+
+@given(cell, cell, st.integers(1, 6), st.integers(0, 9))
+@settings(max_examples=150)
+def test_no_input_gives_nan_or_a_traceback(
+    x: list[float], y: list[float], family: int, excluded: int
+) -> None:
+    c = compare(series(x), series(y), family=family)
     assert finite(c)
+    assert c.ratio.low is not None or c.ratio.high is not None or c.ratio.note
     if c.blocks:
-        word, why = verdict(c, c.p)
+        word, why = verdict(c, holm([c.p] + [None] * (family - 1))[0], family, excluded)
+        assert len(c.blocks) >= 4 or word != "indistinguishable"
         assert word in ("indistinguishable", "cheaper", "dearer", "undetermined") and why
         assert "nan" not in why
 
@@ -84,6 +100,19 @@ def test_swapping_the_arms_mirrors_the_verdict(data: list[tuple[float, float]]) 
     # 0.9 and 1.1 are not each other's inverse, so that equivalence alone can differ.
     if "indistinguishable" not in (one, other):
         assert mirror.get(one, one) == other
+
+
+def test_a_spread_beyond_what_was_validated_leaves_the_ratio_undetermined() -> None:
+    """The test still decides which is dearer; the interval of the ratio is withheld."""
+    x, y = [26.0, 25.0, 27.0, 26.0, 25.5, 26.5], [0.3, 0.4, 0.3, 0.5, 0.4, 4.0]
+    c = compare(series(x), series(y))
+    assert (c.ratio.low, c.ratio.high) == (None, None) and c.ratio.estimate is not None
+    assert c.ratio.note == (
+        "undetermined: a spread of 150 % of the mean over 6 blocks; 20 blocks would do"
+    )
+    assert verdict(c, c.p)[0] == "dearer"
+    more = compare(series(x * 4), series(y * 4))
+    assert more.ratio.low is not None and more.ratio.high is not None
 
 
 def test_blocks_without_a_partner_are_dropped_and_counted() -> None:

@@ -404,7 +404,10 @@ def test_t_quantile(degrees: int, probability: float) -> None:
 
 def test_smallest_effect(root: Path) -> None:
     # t(11): 2.2010 at .975, 0.8755 at .8; sd 10 % and twelve blocks.
-    assert power.smallest_effect(10, 12, 1) == pytest.approx(3.0765 * 10 / 12**0.5, rel=2e-3)
+    # of 2,048 pairs of patterns 102 lie below 5 %: t(11, 1 - 102/4096) + t(11, .8) = 3.079
+    assert power.smallest_effect(10, 12, 1) == pytest.approx(3.079 * 10 / 12**0.5, rel=3e-3)
+    # with the fewest blocks all signs must agree: Phi(1.793)^6 = .8
+    assert power.smallest_effect(10, 6, 1) == pytest.approx(17.93, rel=1e-3)
     assert power.smallest_effect(10, 5, 1) is None
 
 
@@ -627,3 +630,31 @@ def test_broken_presets_are_one_clear_line(tmp_path: Path, old: str, new: str, w
         presets.load(broken(tmp_path, old, new))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_limits_of_disturbed_blocks_travel_in_the_plan(root: Path) -> None:
+    for study, name in ALL:
+        made = make(root, study, name)["exclusion"]
+        if name == "smoke":
+            assert made is None
+        else:
+            assert made == {"steal_percent_core": 5.0, "foreign_percent_core": 25.0}
+
+
+@pytest.mark.parametrize(
+    ("own", "cause"),
+    [
+        ("{steal_percent_core: 5}", "key 'foreign_percent_core' is missing"),
+        ("{steal_percent_core: 0, foreign_percent_core: 25}", "steal_percent_core: 0.* above 0"),
+        ("{steal_percent_core: '5', foreign_percent_core: 25}", "must be int or float or null"),
+        ("{steal_percent_core: 5, foreign_percent_core: 25, load: 1}", "unknown key 'load'"),
+        ("5", "must be dict or null"),
+    ],
+)
+def test_limits_are_read_strictly(tmp_path: Path, own: str, cause: str) -> None:
+    text = Path(presets.__file__).with_name("presets.yaml").read_text(encoding="utf-8")
+    whole = "exclusion: {steal_percent_core: 5, foreign_percent_core: 25}"
+    assert whole in text
+    (tmp_path / "presets.yaml").write_text(text.replace(whole, f"exclusion: {own}"))
+    with pytest.raises(presets.PresetError, match=cause):
+        presets.load(tmp_path / "presets.yaml")
