@@ -16,6 +16,8 @@ from analysis.tables.validation import TITLES, wide
 Row = dict[str, Any]
 OURS, PLAIN = "#0072B2", "#E69F00"
 COLUMNS = 4
+SHORT = {"t3": "heavy-tailed", "outliers": "outliers", "bursts": "bursts, left out by limits"}
+SHORT |= {"drift": "drifting", "hidden": "bursts, unseen"}
 LOWEST, HIGHEST = 85.0, 100.0
 
 
@@ -28,7 +30,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     for ax, noise in zip(axes, NOISES, strict=False):
         ax.axhspan(*COVERAGE_TARGET, color=RULE, linewidth=0)
         ax.axhline(95, color=GREY, linewidth=0.5)
-        ax.set_title(TITLES[noise].split(",")[0], loc="left", pad=3)
+        ax.set_title(SHORT.get(noise, TITLES[noise]), loc="left", pad=3)
         for row in (row for row in rows if row["noise"] == noise):
             at = blocks.index(row["blocks"])
             marker = "D" if wide(row) else "o"

@@ -10,10 +10,14 @@ Literature
 
 T = (mean - truth) / (s / sqrt(n)).  With a = skewness / sqrt(n), Hall's g(T) = ((1 + a T / 3)^3 -
 1) / a + a / 6 is nearly symmetric again, so that g(T) = +-t gives quantiles of T that follow the
-skew. The correction shortens the interval on the other side, and an estimated skewness of few
-symmetric values, outliers among them, makes it too short there.  So either end takes the longer of
-Student's and Hall's: the interval is widened on the side of the skew and nowhere shortened.  What
-that buys and costs is in docs/validation.md, for every cell.
+skew.
+
+The correction shortens the interval on the other side, and an estimated skewness of few symmetric
+values, outliers among them, makes it too short there.  So either end takes the longer of Student's
+and Hall's: the interval is widened on the side of the skew and nowhere shortened.  It is widened up
+to |T| = 3 / |a|, the point where the cubic is flat: beyond, its slope grows again, and with it one
+outlying value among a dozen would set an end anywhere.  What the widening buys and costs is in
+docs/validation.md, for every cell.
 """
 
 from __future__ import annotations
@@ -41,4 +45,5 @@ def pivot_quantiles(residuals: Array, t: float) -> tuple[Array, Array]:
     def inverse(y: float) -> Array:
         return np.where(flat, y, 3 / safe * (np.cbrt(1 + safe * (y - safe / 6)) - 1))
 
-    return np.minimum(inverse(-t), -t), np.maximum(inverse(t), t)
+    most = np.maximum(3 / np.abs(safe), t)
+    return np.clip(inverse(-t), -most, -t), np.clip(inverse(t), t, most)
