@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.load import Run
-from analysis.statistics.intervals import Array, mean_interval
+from analysis.statistics.intervals import mean_interval
+from analysis.statistics.types import Array
 from analysis.workloads import STEADY, in_words, of_rows, processes, ranked
 
 LIMIT = 0.02  # collectors must agree with a known CPU use within 2 %

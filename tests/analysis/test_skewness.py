@@ -20,7 +20,9 @@ def hall(t: float, a: float) -> float:
 
 
 @given(values)
-def test_an_end_is_students_or_solves_halls_cubic_or_is_where_the_cubic_is_flat(data: list[float]) -> None:
+def test_an_end_is_students_or_solves_halls_cubic_or_is_where_the_cubic_is_flat(
+    data: list[float],
+) -> None:
     z = np.array(data)
     t = quantile(len(z))
     lower, upper = (float(q) for q in pivot_quantiles(z, t))
