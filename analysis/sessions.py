@@ -32,8 +32,9 @@ import numpy as np
 from scipy import stats
 
 from analysis.contrasts import DIFFERENCE_MARGIN, RATIO_MARGIN
-from analysis.statistics.intervals import Array, Interval, fieller, is_constant, mean_interval
+from analysis.statistics.intervals import Interval, fieller, is_constant, mean_interval
 from analysis.statistics.permutation import ALPHA, holm
+from analysis.statistics.types import Array
 from analysis.statistics.variance import between
 
 MACHINE = ("cpu_model", "release", "cpus_online", "architecture")

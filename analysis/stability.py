@@ -20,8 +20,9 @@ import pandas as pd
 
 from analysis.contrasts import Comparison
 from analysis.measures import LEFT_ALONE, Measures
-from analysis.statistics.intervals import Array, Interval, is_constant, mean_interval
+from analysis.statistics.intervals import Interval, is_constant, mean_interval
 from analysis.statistics.series import autocorrelation, widening
+from analysis.statistics.types import Array
 
 FEWEST_ROWS = 3  # of a cell, to say what is usual in it, and of blocks
 ALONE = "the process count does not change inside a block"

@@ -26,7 +26,8 @@ import math
 import numpy as np
 from scipy import stats
 
-from analysis.statistics.intervals import CONFIDENCE, Array, Interval, is_constant
+from analysis.statistics.intervals import CONFIDENCE, Interval, is_constant
+from analysis.statistics.types import Array
 
 FEWEST = 6  # below, not even the sign of a correlation could be told
 PERMUTATIONS = 5_000  # standard error of an estimated p of .05: 0.003

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from analysis.statistics.intervals import Array, is_constant
+from analysis.statistics.intervals import is_constant
+from analysis.statistics.types import Array
 
 
 @dataclass(frozen=True)
