@@ -59,9 +59,17 @@ def lines(made: Mapping[str, Any], notes: bool = True) -> list[str]:
         f"  about {estimate['minutes']:.1f} minutes and {estimate['disk_mb']:.1f} MB; {reach}",
         f"  {_forecast(made)}",
     ]
+    if limits := made.get("exclusion"):
+        text.append(f"  leaves out blocks with a window of any arm beyond {_limits(limits)}")
     if notes:
         text += [f"  note: {note}" for note in made.get("notes", [])]
     return text
+
+
+def _limits(limits: Mapping[str, float | None]) -> str:
+    words = {"steal_percent_core": "steal", "foreign_percent_core": "foreign load"}
+    held = {word: limits[key] for key, word in words.items() if limits[key] is not None}
+    return " or ".join(f"{limit:g} % of a core of {word}" for word, limit in held.items())
 
 
 def _forecast(made: Mapping[str, Any]) -> str:
