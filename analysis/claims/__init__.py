@@ -1,8 +1,8 @@
-"""The ledger: what the articles claim, judged by criteria declared in claims.yml beforehand."""
+"""The ledger: what the articles claim, judged by the criteria that claims.yml declares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.claims import criteria, slopes
@@ -37,7 +37,8 @@ def judge(index: Mapping[str, Any], book: Ledger | None = None) -> list[dict[str
     verdict, condition (completes `holds when…`), reason; measured {estimate, low, high, n, unit,
     text} or None; place {table, row, column, scale}: where that number stands; study, preset, run
     (the newest), runs, table, figure (files in data/processed) or None; generalises: over what;
-    criterion in words, and rule as declared.
+    beforehand: whether the criterion is older than the runs; criterion in words, and rule as
+    declared.
 
     Raises ClaimsError for a claims.yml that is not as it should be.
     """
@@ -73,9 +74,16 @@ def _entry(book: Ledger, claim: Claim, answer: Answer, index: Index) -> dict[str
         "table": _table(claim, measured, run),
         "figure": _figure(claim, run, session),
         "generalises": (session or run or {}).get("generalises"),
+        "beforehand": _beforehand(book, runs, index),
         "criterion": words(book, claim),
         "rule": dict(claim.criterion),
     }
+
+
+def _beforehand(book: Ledger, runs: Sequence[str], index: Index) -> bool | None:
+    """True if every run began after the criteria were declared; None without a run."""
+    begun = [str(s["started_utc"]) for s in index["runs"] if s["run"] in runs]
+    return min(begun) >= book.declared if begun else None
 
 
 def _number(measured: Measured | None) -> dict[str, Any] | None:

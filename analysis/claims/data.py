@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ UNITS = {
 # Keys of each mapping and their types; a name with "?" may be left out.
 Shape = Mapping[str, type | tuple[type, ...]]
 TEXT_OR_NONE = (str, type(None))
-FILE: Shape = {"limits": dict, "rules": dict, "sources": list, "claims": list}
+FILE: Shape = {"declared": str, "limits": dict, "rules": dict, "sources": list, "claims": list}
 LIMITS: Shape = dict.fromkeys(
     ("within_factor", "widest_factor", "misfit", "flat_share", "zero_ms"),
     (int, float),
@@ -106,12 +107,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The file: sources and claims in their order, limits by name, each rule in words."""
+    """The file: sources and claims in their order, limits by name, each rule in words.
+
+    declared: since when the criteria are what they are, UTC, as runs have it in started_utc.
+    """
 
     sources: tuple[Source, ...]
     claims: tuple[Claim, ...]
     limits: dict[str, float]
     rules: dict[str, str]
+    declared: str
 
     def source(self, key: str) -> Source:
         return next(source for source in self.sources if source.key == key)
@@ -222,7 +227,10 @@ def checked(document: Any) -> Ledger:
         claims.append(_claim(place, entry, keys))
         if sum(claim.id == claims[-1].id for claim in claims) > 1:
             raise ClaimsError(f"{place}: given twice")
-    return Ledger(tuple(sources), tuple(claims), limits, rules)
+    declared = document["declared"]
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", declared):
+        raise ClaimsError(f"declared: {declared!r} is no UTC time such as 2026-01-31T12:00:00Z")
+    return Ledger(tuple(sources), tuple(claims), limits, rules, declared)
 
 
 @functools.cache

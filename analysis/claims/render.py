@@ -98,6 +98,13 @@ def _reach(entries: Entries) -> str:
     return f"Each verdict generalises {'; '.join(made)}." if made else ""
 
 
+def _older(entries: Entries) -> str:
+    """Which claims were decided by runs that are older than the criteria; empty if none."""
+    ids = [str(entry["id"]) for entry in entries if entry["beforehand"] is False]
+    said = "Decided in part or whole by runs older than the criteria, which were thus not blind to"
+    return f"{said} them: {_by_source(ids)}." if ids else ""
+
+
 def counted(entries: Entries) -> str:
     """5 `holds`, 1 `holds when…`, ...: how many claims have each verdict."""
     counts = Counter(entry["verdict"] for entry in entries)
@@ -121,7 +128,12 @@ def compact(entries: Entries, to: Callable[[str], str] | None = None) -> str:
         for entry in entries
         if entry["verdict"] != NOT_YET
     ]
-    notes = [_reach(entries), waiting(entries), f"Of {len(entries)} claims: {counted(entries)}."]
+    notes = [
+        _reach(entries),
+        _older(entries),
+        waiting(entries),
+        f"Of {len(entries)} claims: {counted(entries)}.",
+    ]
     notes = [note for note in notes if note]
     if not shown:
         return "\n\n".join(notes) + "\n"
@@ -153,7 +165,13 @@ def page(book: Ledger, entries: Entries) -> str:
         ]
         text.append(Table("claims", [], [], head, shown).markdown().rstrip("\n"))
     text += ["", "## What the verdicts reach", "", _reach(entries) or waiting(entries)]
-    text += ["", "## Criteria, declared beforehand", ""]
+    text += [
+        "",
+        "## Criteria",
+        "",
+        f"As declared at {book.declared}. {_older(entries)}".strip(),
+        "",
+    ]
     groups: dict[str, list[str]] = {}
     for entry in entries:
         groups.setdefault(str(entry["criterion"]), []).append(str(entry["id"]))

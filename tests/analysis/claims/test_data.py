@@ -83,6 +83,7 @@ def test_published_ratios_are_those_of_the_published_values() -> None:
         (lambda d: d["rules"].update(wish="x"), "rules: unknown key 'wish'"),
         (lambda d: d["sources"][0].update(auther="x"), "did you mean 'author'?"),
         (lambda d: d["sources"][0]["studies"]["processes"].pop("proc"), "source PROC, study proc"),
+        (lambda d: d.update(declared="yesterday"), "declared: 'yesterday' is no UTC time"),
         (lambda d: d.update(claims={}), "the file: 'claims' is {}"),
         (lambda d: d["claims"].append("PROC-11"), "claim 35: not a mapping"),
     ],

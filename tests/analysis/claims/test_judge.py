@@ -43,6 +43,7 @@ def cell(arm: str, level: int | None = 600, **changed: Any) -> Summary:
 def summary(preset: str = "paper", name: str = "20260101T000000Z-x-00000000") -> Summary:
     return {
         **{"study": "processes", "run": name, "preset": preset, "finished": True},
+        "started_utc": "2027-01-01T00:00:00Z",
         **{"interval_ms": 1000, "levels": [100, 600], "generalises": "over blocks", "files": []},
         "contrasts": [contrast(600), contrast(100, ratio=interval(4.0, 3.5, 4.6))],
         "cells": [
@@ -158,6 +159,16 @@ def test_the_newest_finished_run_of_the_preferred_preset_answers() -> None:
     assert verdict("PROC-3", old, quick, unfinished, new)["run"] == new["run"]
     assert verdict("PROC-3", unfinished, quick)["run"] == quick["run"]
     assert verdict("PROC-3", summary("smoke"))["verdict"] == "not yet measured"
+
+
+def test_a_run_older_than_the_criteria_is_told_apart() -> None:
+    old = {**summary(), "started_utc": "2026-01-01T00:00:00Z"}
+    assert verdict("PROC-3", old)["beforehand"] is False
+    assert verdict("PROC-3", summary())["beforehand"] is True
+    assert verdict("PROC-3")["beforehand"] is None
+    runs = [summary(name=f"2026010{day}T000000Z-x-0") for day in (1, 2, 3)]
+    runs[0]["started_utc"] = old["started_utc"]
+    assert verdict("PROC-3", *runs, sessions=[pooled(runs)])["beforehand"] is False
 
 
 def pooled(runs: list[Summary], **changed: Any) -> Summary:

@@ -16,6 +16,7 @@ def entries() -> list[dict[str, Any]]:
 def answered() -> list[dict[str, Any]]:
     """Entries of which two have an answer that is made up here."""
     made = entries()
+    made[2]["beforehand"] = False
     made[2]["generalises"] = "over blocks of one run"
     number = {"estimate": 20.0, "low": 18.0, "high": 23.0, "n": 12, "unit": "×", "text": "20×"}
     made[2] |= {"verdict": "holds", "measured": number, "table": "processes/r/tables/verdicts.md"}
@@ -47,6 +48,7 @@ def test_the_short_form_has_the_measured_ones_and_names_the_rest_in_a_line() -> 
     assert [row.split(":")[0] for row in rows] == ["| PROC-3", "| PROC-8"]
     assert "[table](there/processes/r/tables/verdicts.md)" in rows[0]
     assert "holds when a node has 600 processes, idle" in rows[1]
+    assert "older than the criteria, which were thus not blind to them: PROC-3." in text
     assert "Each verdict generalises over blocks of one run (PROC-3)." in text
     waiting = next(line for line in text.splitlines() if line.startswith("Not yet measured"))
     assert "CORE-1 to CORE-14 (study `cores`)" in waiting
