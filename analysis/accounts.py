@@ -115,8 +115,8 @@ class _Cells:
 
     def empty(self, arm: str, workload: str, pace: str) -> str | None:
         """The arm whose program does nothing on the same event, at best attached the same way."""
-        found = [arm for arm in self.arms if self.does_nothing(arm)]
-        found = [arm for arm in found if (arm, workload, pace) in self.tried]
+        found = [other for other in self.arms if self.does_nothing(other)]
+        found = [other for other in found if (other, workload, pace) in self.tried]
         alike = [other for other in found if self.attachment(other) == self.attachment(arm)]
         return next(iter([*alike, *found]), None)
 
@@ -225,6 +225,9 @@ def judge(entry: Entry, reason: str = "") -> tuple[str, str]:
     text = f"external less statistics is {interval(residual)} ns"
     if _is_none(residual, cost):
         return "agree", f"{text}: they agree within their joint interval"
+    if external.low is not None and external.low <= 0:
+        what = f"the added time, {interval(external)} ns, is not told from nothing"
+        return "undetermined", f"{text}: {what}"
     if residual.low <= 0 <= residual.high:
         return "undetermined", (
             f"{text}: the joint interval, ±{number(_half(residual), 2)} ns, is too wide for a cost "
@@ -234,7 +237,7 @@ def judge(entry: Entry, reason: str = "") -> tuple[str, str]:
     text += f": external sees {side}"
     rest: Interval | None = entry["unexplained"]
     if entry["is_empty"]:
-        return "reference", f"{text}, all of it the kernel's way to a program that does nothing"
+        return "reference", f"{text}, the kernel's way to a program that does nothing"
     if rest is None:
         return "gap", f"{text}; no empty program on the event to explain it"
     if rest.low is None:

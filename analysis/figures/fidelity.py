@@ -62,7 +62,8 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
         ax.set_ylim(len(arms) - 0.4, -0.6)
         ax.set_yticks(range(len(arms)), [r.run.title(arm) for arm in arms])
         ax.tick_params(axis="y", length=0)
-        ax.set_title(in_words(loads[number]), loc="left", pad=3, fontsize=7)
+        name = in_words(loads[number]) if wide else loads[number].replace("_", " ")
+        ax.set_title(name, loc="left", pad=3, fontsize=7)
         if number + columns >= len(loads):  # nothing below it
             ax.tick_params(axis="x", labelbottom=True)
             ax.set_xlabel("error (%)")
