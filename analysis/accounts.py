@@ -145,7 +145,8 @@ class _Cells:
             if not (rows["status"] == "ok").any():
                 what = f"{self.run.title(name)}, statistics {state}"
                 if rows.empty:
-                    return f"{what}: no trial yet"
+                    left_out = "every block is left out as disturbed"
+                    return f"{what}: {left_out if self.run.excluded else 'no trial yet'}"
                 first = rows.iloc[0]
                 said = "no reason given" if pd.isna(first["reason"]) else first["reason"]
                 return f"{what}: {first['status']}: {said}"

@@ -29,7 +29,7 @@ def entries(folder: Path) -> Entries:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Entries:
-    return entries(made.write(tmp_path_factory.mktemp("raw") / "run", made.plan(12, loads=())))
+    return entries(made.write(tmp_path_factory.mktemp("raw") / "run", made.plan(10, loads=())))
 
 
 def holds(value: Interval, truth: float) -> bool:
@@ -114,10 +114,10 @@ def test_the_published_method_in_place_comes_from_the_cost_trials(whole: Entries
 
 
 def test_the_headline_keeps_to_switches_with_statistics_off(tmp_path: Path) -> None:
-    run = load_run(made.write(tmp_path / "run", made.plan(loads=())))
+    run = load_run(made.write(tmp_path / "run", made.plan(2, loads=())))
     values = ns_per_switch(run).groupby(["arm", "pace"])["value"].mean()
     assert values["sched_switch", "paced"] == pytest.approx(130, abs=4)
-    assert len(ns_per_switch(run)) == 5 * 2 * 6  # arms on the hook, paces, blocks
+    assert len(ns_per_switch(run)) == 5 * 2 * 2  # arms on the hook, paces, blocks
     rows = {(e["arm"], e["pace"]): e for e in calibration(run)}
     assert rows["sched_switch", "hot"]["interval"].estimate == pytest.approx(130, abs=4)
 
