@@ -1,6 +1,7 @@
 """Executes a notebook with papermill as a library, in a process that need not be root.
 
-``python -m cli.execute INPUT OUTPUT PARAMETERS DEADLINE_S``; exit codes as in :mod:`cli.problem`.
+``python -m cli.execute INPUT OUTPUT PARAMETERS DEADLINE_S […]``, for one notebook after another;
+exit codes as in :mod:`cli.problem`.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def main() -> int:
     """Run as a process: one line on stderr when it fails."""
     with contextlib.suppress(OSError):
         kernel.die_with_parent(signal.SIGTERM)
-    source, target, values, deadline = sys.argv[1:]
+    words = iter(sys.argv[1:])
     try:
-        execute(source, target, json.loads(values), int(deadline))
+        for source, target, values, deadline in zip(words, words, words, words, strict=True):
+            execute(source, target, json.loads(values), int(deadline))
     except Problem as problem:
         print("\n".join(f"probetax: {line}" for line in str(problem).splitlines()), file=sys.stderr)
         return problem.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -98,32 +99,36 @@ def execute(chosen: Sequence[Summary], output: Path, private: Path) -> list[Path
 
     Nothing is measured: the notebooks show runs that are on the disk.
     """
+    targets = [private / f"{summary['run']}.ipynb" for summary in chosen]
+    words = [
+        [
+            *(str(paths.NOTEBOOKS / f"{summary['study']}.ipynb"), str(target)),
+            *(json.dumps({"run": summary["run"], "output": str(output)}), str(DEADLINE_S)),
+        ]
+        for summary, target in zip(chosen, targets, strict=True)
+    ]
+    # papermill takes seconds to load: once for each CPU, not for each notebook
+    workers = min(os.cpu_count() or 1, len(words))
+    shares = [list(itertools.chain(*words[n::workers])) for n in range(workers)]
     variables = environment.jupyter(private)
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda share: _execute(share, variables), shares))
+    return targets
 
-    def one(summary: Mapping[str, Any]) -> Path:
-        target = private / f"{summary['run']}.ipynb"
-        values = {"run": summary["run"], "output": str(output)}
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "cli.execute"),
-                *(str(paths.NOTEBOOKS / f"{summary['study']}.ipynb"), str(target)),
-                *(json.dumps(values), str(DEADLINE_S)),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=variables,
-            cwd=paths.ROOT,
-        )
-        if done.returncode:
-            said = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
-            text = said[0].removeprefix("probetax: ")
-            raise Failed(f"the notebook of {summary['study']} failed: {text}")
-        return target
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(one, chosen))
+def _execute(words: Sequence[str], variables: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.execute", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=variables,
+        cwd=paths.ROOT,
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        raise Failed(f"a notebook failed: {said[0].removeprefix('probetax: ')}")
 
 
 def _arguments(words: Sequence[str]) -> Path:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from analysis.claims.render import verdict_text
 from analysis.text import NOTHING, number, p_text, span
+
+#: A reason that says no more than the column of p does.
+PLAIN = re.compile(r"adjusted p = [\d.e-]+")
 
 Summary = Mapping[str, Any]
 Row = dict[str, str]
@@ -58,7 +62,7 @@ def _verdict(entry: Mapping[str, Any], p: float | None) -> Row:
         "ratio": estimate(entry.get("ratio"), "×"),
         "p": p_text(p),
         "verdict": entry["verdict"],
-        "why": entry["why"] or "",
+        "because": "" if PLAIN.fullmatch(why := entry["why"] or "") else why,
     }
 
 
@@ -95,7 +99,7 @@ def claims(entries: Iterable[Mapping[str, Any]]) -> list[Row]:
             "published": entry["published_text"],
             "verdict": verdict_text(entry),
             "measured": entry["measured"]["text"] if entry["measured"] else NOTHING,
-            "reason": entry["reason"],
+            "because": entry["reason"],
         }
         for entry in entries
     ]

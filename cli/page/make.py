@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from analysis.claims import render
+from analysis.claims.answer import NOT_YET
 from cli import paths
 from cli.claims import judged
 from cli.page import assemble, findings, notebook, prose
 from cli.page.assemble import Document, Entry, Executed, StudyPage
 from cli.page.figures import WIDE, Figures
 from cli.page.notebook import Shown
+from cli.review import MINUTES
 
 #: Documents that the page holds, by file below the root, and their anchors.
 DOCUMENTS = {"docs/methodology.md": "method", "data/README.md": "data"}
@@ -36,9 +38,10 @@ def page(index: Summary, chosen: Sequence[Summary], executed: Sequence[Path], ou
     studies = _studies(chosen, executed, notebook.Renderer(figures))
     documents = [_document(file, anchor) for file, anchor in DOCUMENTS.items()]
     anchors = {summary["run"]: f"run-{summary['run']}" for summary in chosen}
-    contrasts = _linked(findings.contrasts(chosen), anchors)
+    contrasts = _linked("of", findings.contrasts(chosen), anchors)
     entries = judged(dict(index))
-    claims = _linked(findings.claims(entries), anchors)
+    judged_rows = _linked("id", findings.claims(entries), anchors)
+    claims = [row for row in judged_rows if row["verdict"] != NOT_YET]
     pooled = findings.sessions(index.get("sessions", []))
     verdicts = [Entry("Published claims", "claims"), Entry("Declared contrasts", "contrasts")]
     verdicts += [Entry("Sessions", "sessions")] if pooled else []
@@ -49,6 +52,8 @@ def page(index: Summary, chosen: Sequence[Summary], executed: Sequence[Path], ou
             "runs": f"{len(chosen)} of {len(index['runs'])} runs",
             "contents": assemble.contents(verdicts, studies, documents),
             "claims": claims,
+            "waiting": render.waiting(entries).replace("`", ""),
+            "unmeasured": [{**row, "because": ""} for row in judged_rows if row not in claims],
             "counted": f"Of {len(entries)} claims: {render.counted(entries)}".replace("`", ""),
             "contrasts": contrasts,
             "pooled": pooled,
@@ -66,10 +71,12 @@ def _by_study(chosen: Sequence[Summary]) -> list[list[Summary]]:
     return [list(group) for _, group in groups]
 
 
-def _linked(rows: Iterable[dict[str, str]], anchors: Mapping[str, str]) -> list[dict[str, str]]:
-    """Rows whose first cell leads to their run, where the page shows it."""
+def _linked(
+    key: str, rows: Iterable[dict[str, str]], anchors: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """Rows of which one cell leads to their run, where the page shows that."""
     return [
-        {**row, f"{next(iter(row))}_anchor": anchors[row["run"]]} if row["run"] in anchors else row
+        {**row, f"{key}_anchor": anchors[row["run"]]} if row["run"] in anchors else row
         for row in rows
     ]
 
@@ -142,7 +149,7 @@ def _flat(fingerprint: Mapping[str, Any]) -> list[dict[str, str]]:
         if isinstance(value, Mapping):
             rows += [{**row, "key": f"{key}.{row['key']}"} for row in _flat(value)]
         else:
-            rows.append({"key": key, "value": "not known" if value is None else str(value)})
+            rows.append({"key": key, "value": "—" if value is None else str(value)})
     return rows
 
 
@@ -150,7 +157,11 @@ def _again(chosen: Sequence[Summary], output: Path) -> list[dict[str, str]]:
     rows = [
         {"command": "./study figures", "what": "every table and figure from data/raw"},
         {"command": "./study report", "what": "this page from data/raw"},
-        {"command": "./study review", "what": "measure anew and set each claim beside the shipped"},
+        {
+            "command": "./study review",
+            "what": "measure anew and set each claim beside the shipped one",
+            "minutes": f"at most {MINUTES}",
+        },
     ]
     for summary in chosen:
         folder = paths.raw(output, summary["study"]) / summary["run"]

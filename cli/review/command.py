@@ -9,11 +9,10 @@ from typing import Any
 
 from cli import doctor, index, parameters, paths, run
 from cli.problem import Interrupted, Problem
-from cli.review import outcome, steps, table
+from cli.review import MINUTES, outcome, steps, table
 from cli.review.steps import State, Step
 
 FOLDER = paths.DATA / "review"
-MINUTES = 100
 GO_ON = "what is done is on the disk; ./study review goes on from there"
 
 
