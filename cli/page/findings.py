@@ -66,6 +66,16 @@ def _verdict(entry: Mapping[str, Any], p: float | None) -> Row:
     }
 
 
+def twins(counted: Mapping[str, Any]) -> str:
+    """How often two measurements of one arm were told apart, over all runs."""
+    if not counted["pairs"]:
+        return ""
+    return (
+        f"Over all runs {counted['told_apart']} of {counted['pairs']} such twins were told apart at"
+        " p < .05, where one in twenty is expected."
+    )
+
+
 def sessions(pooled: Iterable[Summary]) -> list[Row]:
     """Every contrast over the sessions of one preset on one machine."""
     rows = []
@@ -83,7 +93,9 @@ def sessions(pooled: Iterable[Summary]) -> list[Row]:
                     ),
                     "ratio": estimate(over.get("ratio"), "×"),
                     "verdict": over.get("verdict", "too few sessions"),
-                    "generalises": contrast["generalises"] or "",
+                    "because": f"generalises {contrast['generalises']}"
+                    if contrast["generalises"]
+                    else "",
                 }
             )
     return rows

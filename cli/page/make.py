@@ -56,6 +56,7 @@ def page(index: Summary, chosen: Sequence[Summary], executed: Sequence[Path], ou
             "unmeasured": [{**row, "because": ""} for row in judged_rows if row not in claims],
             "counted": f"Of {len(entries)} claims: {render.counted(entries)}".replace("`", ""),
             "contrasts": contrasts,
+            "twins": findings.twins(index["a_a"]),
             "pooled": pooled,
             "session_pages": _sessions(output / "processed" / "sessions", figures),
             "studies": studies,
@@ -107,8 +108,9 @@ def _sessions(folder: Path, figures: Figures) -> list[Shown]:
             html += figures.html(file.read_text(encoding="utf-8"), alt, name)
             caption = file.with_name(f"{stem}.caption.txt")
             html += prose.fragment(caption.read_text(encoding="utf-8"))
-        for file in sorted(group.glob("**/*.md")):
-            html += prose.fragment(file.read_text(encoding="utf-8"))
+        tables = [file.read_text(encoding="utf-8") for file in sorted(group.glob("**/*.md"))]
+        folded = "".join(prose.fragment(table) for table in tables)
+        html += f"<details><summary>Tables of these sessions</summary>{folded}</details>"
         made.append(Shown(group.name, html))
     return made
 

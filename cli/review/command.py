@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,27 +73,36 @@ def _figures(step: Step, output: Path) -> dict[str, Any]:
     from analysis import report  # loads pandas
 
     again = output / "shipped"
-    for study, name in sorted(index.shipped() or _all()):
+    runs = index.shipped() or _all()
+    for study, name in sorted(runs):
         link = paths.raw(again, study) / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(paths.raw(paths.DATA, study) / name)
     report.process_all(again / "raw", again / "processed")
-    same, missing = 0, 0
-    differing = []
-    for file in sorted((again / "processed").rglob("*")):
-        if file.suffix not in (".csv", ".md"):
-            continue
-        table_name = file.relative_to(again / "processed")
-        shipped = paths.DATA / "processed" / table_name
-        if not shipped.is_file():
-            missing += 1
-        elif shipped.read_bytes() == file.read_bytes():
-            same += 1
-        else:
-            differing.append(str(table_name))
-    print(f"{same} tables as shipped, {len(differing)} differ, {missing} are not shipped")
-    return {"same": same, "differing": differing, "missing": missing}
+    pooled = index.of(paths.DATA, runs)["sessions"]
+    folders = [*runs, *((index.SESSIONS, group["folder"]) for group in pooled)]
+    told = _equal(paths.DATA / "processed", again / "processed", folders)
+    differ, missing = len(told["differing"]), told["missing"]
+    print(f"{told['same']} tables as shipped, {differ} differ, {missing} are missing")
+    return told
+
+
+def _equal(shipped: Path, again: Path, folders: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """How many shipped tables were made again byte by byte, which differ, how many are missing."""
+    told: dict[str, Any] = {"same": 0, "differing": [], "missing": 0}
+    for folder in sorted(folders):
+        for file in sorted((shipped / Path(*folder)).rglob("*")):
+            made = again / file.relative_to(shipped)
+            if file.suffix not in (".csv", ".md"):
+                continue
+            if not made.is_file():
+                told["missing"] += 1
+            elif made.read_bytes() == file.read_bytes():
+                told["same"] += 1
+            else:
+                told["differing"].append(str(file.relative_to(shipped)))
+    return told
 
 
 def _all() -> set[tuple[str, str]]:

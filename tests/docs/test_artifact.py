@@ -32,6 +32,16 @@ def test_minutes_and_disk_are_the_plans(row: list[str]) -> None:
     assert estimate["disk_mb"] <= float(row[5])
 
 
+def test_the_readme_names_the_same_minutes() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\((\d+) min\) \| `\./study run (\w+) --preset (\w+)`", readme)
+    assert len(rows) >= 3
+    for minutes, study, preset in rows:
+        values = parameters.resolve({"study": study, "preset": preset})
+        planned = plan.build(study, values)["estimate"]["minutes"]
+        assert float(minutes) == pytest.approx(planned, rel=0.2), (study, preset)
+
+
 def test_every_claim_that_shipped_runs_answer_has_its_experiment() -> None:
     claims = json.loads((ROOT / "data" / "processed" / "claims.json").read_text())["claims"]
     answered = {claim["id"] for claim in claims if claim["verdict"] not in table.NO_ANSWER[:1]}

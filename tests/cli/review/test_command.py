@@ -69,6 +69,17 @@ def test_an_interrupted_review_goes_on_and_ends_in_the_table(tmp_path: Path) -> 
     assert (tmp_path / "review.csv").read_text().startswith("id,claim,shipped,yours")
 
 
+def test_shipped_tables_are_compared_byte_by_byte(tmp_path: Path) -> None:
+    shipped, again = tmp_path / "shipped", tmp_path / "again"
+    for root, names in ((shipped, "abc"), (again, "abd")):
+        for name in names:
+            file = root / "study" / "run" / "tables" / f"{name}.csv"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(name if name == "a" else str(root))
+    told = command._equal(shipped, again, [("study", "run")])
+    assert told == {"same": 1, "differing": ["study/run/tables/b.csv"], "missing": 1}
+
+
 def row(outcome: str) -> Row:
     return Row("A-1", "claim", "x", "y", table.LIVE, outcome, "")
 
