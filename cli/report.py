@@ -78,16 +78,20 @@ def choose(summaries: Sequence[Summary]) -> list[Summary]:
 
     Presets that only show that a machine works are left out where a study has any other.
     """
-    newest: dict[tuple[str, int], Summary] = {}
+    newest: dict[tuple[str, str], Summary] = {}
     for summary in sorted(summaries, key=lambda s: str(s["run"])):
         if summary["finished"] and (paths.NOTEBOOKS / f"{summary['study']}.ipynb").is_file():
-            newest[summary["study"], _weight(summary["preset"])] = summary
+            newest[summary["study"], summary["preset"]] = summary
     best: dict[str, int] = {}
-    for study, weight in newest:
-        best[study] = min(weight, best.get(study, weight))
+    for study, preset in newest:
+        best[study] = min(_weight(preset), best.get(study, ENOUGH + len(PRESETS)))
     order = {study: n for n, study in enumerate(parameters.STUDIES)}
-    kept = [key for key in newest if key[1] == best[key[0]] or key[1] < ENOUGH]
-    return [newest[key] for key in sorted(kept, key=lambda key: (order[key[0]], key[1]))]
+    kept = [
+        (order[study], _weight(preset), preset, study)
+        for study, preset in newest
+        if _weight(preset) == best[study] or _weight(preset) < ENOUGH
+    ]
+    return [newest[study, preset] for _, _, preset, study in sorted(kept)]
 
 
 def _weight(preset: str) -> int:

@@ -30,7 +30,7 @@ class Executed:
 
     run: str
     title: str
-    folder: str
+    origin: str
     parts: list[Part]
 
     @property
@@ -44,7 +44,7 @@ class RunPage:
 
     title: str
     anchor: str
-    folder: str
+    origin: str
     outcome: Outcome
 
 
@@ -80,7 +80,7 @@ def study(name: str, executed: Sequence[Executed], render: Renderer) -> StudyPag
         return [Shown(part.title, render.prose(part)) for part in alone]
 
     def run(n: int, e: Executed) -> RunPage:
-        return RunPage(e.title, e.anchor, e.folder, render.outcome(e.parts, explained=n == 0))
+        return RunPage(e.title, e.anchor, e.origin, render.outcome(e.parts, explained=n == 0))
 
     return StudyPage(
         title=next((part.title for part in parts if part.title), name),

@@ -48,7 +48,8 @@ class Figures:
         else:
             variants = [("only", source)]
         drawn = [inline(svg, self._prefix(), alt, shape) for shape, svg in variants]
-        return f'<figure class="chart">{"".join(drawn)}</figure>\n'
+        kind = "chart" if len(drawn) > 1 else "chart scroll"
+        return f'<figure class="{kind}">{"".join(drawn)}</figure>\n'
 
     def _prefix(self) -> str:
         self._used += 1

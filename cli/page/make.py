@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,16 +12,17 @@ from analysis.claims import render
 from analysis.claims.answer import NOT_YET
 from cli import paths
 from cli.claims import judged
-from cli.page import assemble, findings, notebook, prose
+from cli.page import assemble, findings, notebook, origin, prose
 from cli.page.assemble import Document, Entry, Executed, StudyPage
 from cli.page.figures import WIDE, Figures
 from cli.page.notebook import Shown
-from cli.review import MINUTES
 
 #: Documents that the page holds, by file below the root, and their anchors.
-DOCUMENTS = {"docs/methodology.md": "method", "data/README.md": "data"}
-#: What differs between two runs on one machine without making it another.
-PASSING = ("boot", "uptime_s", "steal_percent", "memory_mb")
+DOCUMENTS = {
+    "docs/methodology.md": "method",
+    "docs/validation.md": "validation",
+    "data/README.md": "data",
+}
 
 Summary = Mapping[str, Any]
 
@@ -35,8 +37,8 @@ def page(index: Summary, chosen: Sequence[Summary], executed: Sequence[Path], ou
         output: the folder that holds raw/ and processed/.
     """
     figures = Figures(output / "processed")
-    studies = _studies(chosen, executed, notebook.Renderer(figures))
-    documents = [_document(file, anchor) for file, anchor in DOCUMENTS.items()]
+    studies = _studies(chosen, executed, output, notebook.Renderer(figures))
+    documents = _documents(figures)
     anchors = {summary["run"]: f"run-{summary['run']}" for summary in chosen}
     contrasts = _linked("of", findings.contrasts(chosen), anchors)
     entries = judged(dict(index))
@@ -61,8 +63,8 @@ def page(index: Summary, chosen: Sequence[Summary], executed: Sequence[Path], ou
             "session_pages": _sessions(output / "processed" / "sessions", figures),
             "studies": studies,
             "documents": documents,
-            "machines": _machines(chosen, output),
-            "again": _again(chosen, output),
+            "machines": origin.machines(chosen, output),
+            "again": origin.again(chosen, output),
         }
     )
 
@@ -83,10 +85,10 @@ def _linked(
 
 
 def _studies(
-    chosen: Sequence[Summary], executed: Sequence[Path], render: notebook.Renderer
+    chosen: Sequence[Summary], executed: Sequence[Path], output: Path, render: notebook.Renderer
 ) -> list[StudyPage]:
     pages = [
-        Executed(s["run"], f"Preset {s['preset']}", f"data/raw/{s['study']}/{s['run']}", read)
+        Executed(s["run"], f"Preset {s['preset']}", origin.of_run(s, output), read)
         for s, read in zip(chosen, map(notebook.read, executed), strict=True)
     ]
     left = iter(pages)
@@ -100,80 +102,42 @@ def _sessions(folder: Path, figures: Figures) -> list[Shown]:
     """Figures and tables over sessions; there is no notebook of them."""
     made = []
     for group in sorted(folder.glob("*/")):
-        html = ""
+        shown = ""
         for file in sorted(group.glob(f"**/*{WIDE}")):
             stem = file.name.removesuffix(WIDE)
             alt = file.with_name(f"{stem}.alt.txt").read_text(encoding="utf-8").strip()
             name = str(file.with_name(stem).relative_to(folder.parent))
-            html += figures.html(file.read_text(encoding="utf-8"), alt, name)
+            shown += figures.html(file.read_text(encoding="utf-8"), alt, name)
             caption = file.with_name(f"{stem}.caption.txt")
-            html += prose.fragment(caption.read_text(encoding="utf-8"))
+            shown += prose.fragment(caption.read_text(encoding="utf-8"))
         tables = [file.read_text(encoding="utf-8") for file in sorted(group.glob("**/*.md"))]
         folded = "".join(prose.fragment(table) for table in tables)
-        html += f"<details><summary>Tables of these sessions</summary>{folded}</details>"
-        made.append(Shown(group.name, html))
+        shown += f"<details><summary>Tables of these sessions</summary>{folded}</details>"
+        made.append(Shown(group.name, shown))
     return made
 
 
-def _document(file: str, anchor: str) -> Document:
-    names = {Path(name).name: target for name, target in DOCUMENTS.items()}
-    source = (paths.ROOT / file).read_text(encoding="utf-8")
-    return assemble.document(anchor, prose.document(source, anchor, shift=1, anchors=names))
+def _documents(figures: Figures) -> list[Document]:
+    """The documents that there are."""
+    there = {name: anchor for name, anchor in DOCUMENTS.items() if (paths.ROOT / name).is_file()}
+    made = []
+    for name, anchor in there.items():
+        file = paths.ROOT / name
+        source = file.read_text(encoding="utf-8")
+        picture = _picture(file.parent, figures)
+        home = Path(name).parent.as_posix()
+        text = prose.document(source, anchor, 1, home, there, picture)
+        made.append(assemble.document(anchor, text))
+    return made
 
 
-def _machines(chosen: Sequence[Summary], output: Path) -> list[dict[str, Any]]:
-    """Every machine of the runs that are shown, with what is known of it."""
-    machines: dict[str, dict[str, Any]] = {}
-    for summary in chosen:
-        folder = paths.raw(output, summary["study"]) / summary["run"]
-        rows = _flat(paths.read_json(folder / "manifest.json")["fingerprint"])
-        key = repr([row for row in rows if row["key"] not in PASSING])
-        found = machines.setdefault(
-            key, {"title": summary["machine"], "rows": rows, "named": [], "boots": set()}
-        )
-        found["named"].append(f"{summary['study']} {summary['preset']}")
-        found["boots"] |= {row["value"] for row in rows if row["key"] == "boot"}
-    return [
-        {
-            "anchor": f"machine-{n}",
-            "title": found["title"],
-            "rows": found["rows"],
-            "runs": f"{', '.join(found['named'])}; {len(found['boots'])} boot"
-            + ("s" if len(found["boots"]) != 1 else ""),
-        }
-        for n, found in enumerate(machines.values(), 1)
-    ]
+def _picture(folder: Path, figures: Figures) -> prose.Picture:
+    """Draws the SVG files beside a document; of others the alt text stays."""
 
+    def draw(url: str, alt: str) -> str:
+        file = folder / url
+        if file.suffix != ".svg" or not file.is_file():
+            return html.escape(alt)
+        return figures.html(file.read_text(encoding="utf-8"), alt, "")
 
-def _flat(fingerprint: Mapping[str, Any]) -> list[dict[str, str]]:
-    rows = []
-    for key, value in fingerprint.items():
-        if isinstance(value, Mapping):
-            rows += [{**row, "key": f"{key}.{row['key']}"} for row in _flat(value)]
-        else:
-            rows.append({"key": key, "value": "—" if value is None else str(value)})
-    return rows
-
-
-def _again(chosen: Sequence[Summary], output: Path) -> list[dict[str, str]]:
-    rows = [
-        {"command": "./study figures", "what": "every table and figure from data/raw"},
-        {"command": "./study report", "what": "this page from data/raw"},
-        {
-            "command": "./study review",
-            "what": "measure anew and set each claim beside the shipped one",
-            "minutes": f"at most {MINUTES}",
-        },
-    ]
-    for summary in chosen:
-        folder = paths.raw(output, summary["study"]) / summary["run"]
-        plan = paths.read_json(folder / "manifest.json")["plan"]
-        seed = f" --seed {plan['seed']}" if plan.get("seed") is not None else ""
-        rows.append(
-            {
-                "command": f"./study run {summary['study']} --preset {summary['preset']}{seed}",
-                "what": f"a run like {summary['run']}",
-                "minutes": f"{plan['estimate']['minutes']:.0f}",
-            }
-        )
-    return [{"minutes": "1", **row} for row in rows]
+    return draw

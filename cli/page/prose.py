@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import html
+import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 import mistune
 
+#: From the path of a picture and its alt text to HTML.
+Picture = Callable[[str, str], str]
 TAG = re.compile(r"<[^>]+>")
 NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 #: Characters up to which a table's cell stays on one line.
 SHORT = 26
+PLUGINS = ("table", "strikethrough")
 TITLE = re.compile(r"^# (.+)\n", re.M)
 
 
@@ -56,8 +59,17 @@ class _Renderer(mistune.HTMLRenderer):
     Raw HTML is left out: of what is shown only comments are written so.
     """
 
-    def __init__(self, prefix: str, shift: int, anchors: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        shift: int,
+        home: str,
+        anchors: Mapping[str, str],
+        picture: Picture | None,
+    ) -> None:
         super().__init__(escape=True)
+        self._home = home
+        self._picture = picture
         self._prefix = prefix
         self._shift = shift
         self._anchors = anchors
@@ -85,14 +97,19 @@ class _Renderer(mistune.HTMLRenderer):
         return f'<td class="{"long" if width > SHORT else "short"}">{text}</td>\n'
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
-        if urlsplit(url).scheme in ("http", "https"):
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # no address at all
+            return text
+        if parts.scheme in ("http", "https"):
             return super().link(text, url, title)
-        name = PurePosixPath(urlsplit(url).path).name
-        anchor = self._anchors.get(name)
+        target = posixpath.normpath(posixpath.join(self._home, parts.path))
+        anchor = self._anchors.get(target)
         return text if anchor is None else f'<a href="#{anchor}">{text}</a>'
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        return text  # a file beside the document would not travel with the page
+        # a file beside the document would not travel with the page
+        return text if self._picture is None else self._picture(url, html.unescape(text))
 
     def block_html(self, html: str) -> str:
         return ""
@@ -102,7 +119,12 @@ class _Renderer(mistune.HTMLRenderer):
 
 
 def document(
-    source: str, prefix: str = "", shift: int = 2, anchors: Mapping[str, str] | None = None
+    source: str,
+    prefix: str = "",
+    shift: int = 2,
+    home: str = "",
+    anchors: Mapping[str, str] | None = None,
+    picture: Picture | None = None,
 ) -> Text:
     """Render Markdown.
 
@@ -110,16 +132,21 @@ def document(
         source: the text; a level-1 heading in it becomes the title and is left out of the HTML.
         prefix: what the headings' anchors begin with; without it they have none.
         shift: levels by which headings move down, so that they fit below the page's own.
-        anchors: anchors of the page by file name, for links to documents that the page holds.
+        home: the folder of the document below the root, from which its links lead.
+        anchors: anchors of the documents that the page holds, by file below the root.
+        picture: what draws a picture; without it only its alt text stands there.
     """
     title = TITLE.search(source)
     if title:
         source = source[: title.start()] + source[title.end() :]
-    renderer = _Renderer(prefix, shift, anchors or {})
-    made = mistune.create_markdown(renderer=renderer, plugins=["table", "strikethrough"])(source)
-    return Text(title[1].strip() if title else "", str(made), renderer.headings)
+    renderer = _Renderer(prefix, shift, home, anchors or {}, picture)
+    return Text(title[1].strip() if title else "", _html(source, renderer), renderer.headings)
 
 
 def fragment(source: str) -> str:
     """A cell's or an output's Markdown as HTML, its headings without anchors."""
-    return document(source, shift=3).html
+    return _html(source, _Renderer("", 3, "", {}, None))
+
+
+def _html(source: str, renderer: _Renderer) -> str:
+    return str(mistune.create_markdown(renderer=renderer, plugins=PLUGINS)(source))

@@ -11,13 +11,14 @@ from typing import Any
 from cli import index, paths
 from cli.claims import judged
 from cli.page import findings
+from cli.problem import Problem
 from cli.review import table
 from cli.review.steps import State, Step
 
 
 def compared(output: Path, wanted: Sequence[Step], state: State) -> list[table.Row]:
     """Shipped against measured: the tables, the claims, then the contrasts of each step."""
-    shipped = index.of(paths.DATA, index.shipped())
+    shipped = _shipped(output)
     yours = index.of(output)
     missing = "; ".join(
         f"step {step.name}: {state.told(step.name).get('reason')}"
@@ -35,6 +36,17 @@ def compared(output: Path, wanted: Sequence[Step], state: State) -> list[table.R
         if theirs is not None:
             rows += _contrasts(theirs, mine, missing)
     return rows
+
+
+def _shipped(output: Path) -> dict[str, Any]:
+    """The shipped results; made again where they were deleted. Raises Problem without either."""
+    try:
+        return index.of(paths.DATA, index.shipped())
+    except Problem:
+        again = output / "shipped"
+        if not (again / "processed").is_dir():
+            raise
+        return index.of(again)
 
 
 def _newest(found: Mapping[str, Any], study: str, preset: str) -> Mapping[str, Any] | None:

@@ -52,7 +52,10 @@ def planned(minutes: float, preset: str | None) -> list[Step]:
     """
     doctor = Step("doctor", "what this machine can measure", BESIDE)
     figures = Step("figures", "every shipped table again from the shipped raw data", 1.5)
-    first, *others = _measuring(preset)
+    measuring = _measuring(preset)
+    if not measuring:
+        raise Problem(f"neither {' nor '.join(TRIED)} has a preset {preset}: choose another")
+    first, *others = measuring
     steps, left = [], minutes
     for step in [doctor, first, figures, *others]:
         if step.minutes > left:
@@ -105,7 +108,7 @@ class State:
             if content.get("preset") != preset:
                 raise Problem(
                     f"the review in {output} was begun with {_named(content.get('preset'))}, not"
-                    f" {_named(preset)}: go on without --preset, or choose another --output"
+                    f" {_named(preset)}: repeat that, or choose another --output"
                 )
             self._steps = dict(content.get("steps", {}))
         self._preset = preset

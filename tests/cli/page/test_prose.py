@@ -31,7 +31,7 @@ def test_links_stay_inside_the_page_or_are_text() -> None:
     source = (
         "[in](../docs/methodology.md) [gone](other.md#x) [web](https://example.org/a) ![f](f.svg)"
     )
-    made = prose.document(source, anchors={"methodology.md": "method"}).html
+    made = prose.document(source, home="data", anchors={"docs/methodology.md": "method"}).html
     assert '<a href="#method">in</a>' in made
     assert "other.md" not in made and "gone" in made
     assert '<a href="https://example.org/a">web</a>' in made
@@ -47,3 +47,14 @@ def test_no_text_becomes_markup_of_its_own(text: str) -> None:
 
 def test_raw_html_is_left_out() -> None:
     assert prose.fragment("<script>alert(1)</script>\n\n<!-- note -->\n").strip() == ""
+
+
+def test_a_picture_is_drawn_or_told() -> None:
+    source = "![what it shows](validation/coverage.svg)\n"
+    assert "what it shows" in prose.document(source).html
+    drawn = prose.document(source, picture=lambda url, alt: f"<svg data-of='{url} {alt}'/>").html
+    assert "<svg data-of='validation/coverage.svg what it shows'/>" in drawn
+
+
+def test_a_fragment_keeps_lines_that_look_like_a_title() -> None:
+    assert "# comment" in prose.fragment("```\n# comment\n```\n")
