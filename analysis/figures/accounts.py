@@ -22,7 +22,6 @@ LOOKS = {
     "published_in_place": ("published, in place", "#009E73", "s", False),
 }
 OFFSETS = dict(zip(LOOKS, (-0.27, -0.09, 0.09, 0.27), strict=True))
-PACE_TITLES = {"paced": "paced: 10 ms of idling before each", "hot": "hot: back to back"}
 ROOM_BELOW = 5.0  # the axis begins at most this factor below the smallest mean
 
 
@@ -70,11 +69,11 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
         ax.grid(True, axis="x")
         for line in range(len(lines) - 1):
             ax.axhline(line + 0.5, color=RULE, linewidth=0.5)
-        ax.set_title(PACE_TITLES.get(pace, pace), loc="left", pad=3)
+        ax.set_title(pace, loc="left", pad=3)
         for row in rows:
             if row["pace"] == pace:
                 _mark(ax, row, lines.index((row["arm"], row["workload"])), limits)
-        log_ticks(ax, "x", 6)
+        log_ticks(ax, "x", 5 if wide else 3)  # names of programs leave little room
         if wide or number == len(paces) - 1:
             ax.set_xlabel("time per event or run (ns)")
     seen = [name for name in LOOKS if any(row["account"] == name for row in rows)]
@@ -120,7 +119,8 @@ def caption(r: Results, rows: list[Row]) -> str:
     text = (
         "Independent accounts of one cost, log scale. External: added time of a fixed count of "
         "events with the program attached, less the same with the null agent, kernel statistics "
-        "off (filled) and on (open). Kernel statistics: run time per run in those same trials. "
+        "off (filled) and on (open); paced: 10 ms of idling before each, hot: back to back. Kernel "
+        "statistics: run time per run in those same trials. "
     )
     if any(row["account"] == "published_in_place" for row in rows):
         text += "Published method in place: the same quotient while the machine runs by itself. "

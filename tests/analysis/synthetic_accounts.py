@@ -21,8 +21,8 @@ EMPTY = {
     "empty_switch": ("switch", "sched_switch"),
     "empty_switch_perf": ("switch", "sched_switch"),
     "empty_exec": ("exec", "sched_process_exec"),
-    "empty_open": ("open", "sys_enter_openat"),
-    "empty_send": ("send", "net_dev_queue"),
+    "empty_open": ("open", "openat"),
+    "empty_send": ("send", "sendto"),
 }
 DUMPING = ["proc_stat", "psutil_processes", *COSTS[1:]]
 BLIND = {
@@ -58,7 +58,7 @@ def _arm(name: str) -> dict[str, Any]:
     if name in EMPTY:
         hook = EMPTY[name][1]
         made = synthetic.arm_yaml("sched_switch") | {"name": name, "fields": [], "hook": hook}
-        made["title"] = f"empty, on {EMPTY[name][0]}" + (", perf" if name in PERF else "")
+        made["title"] = f"empty on {hook}" + (", perf" if name in PERF else "")
     else:
         made = synthetic.arm_yaml(name) | {"blind_to": BLIND.get(name, {})}
     return made | {"needs": ["bpf", "tracefs"] if name in PERF else ["bpf", "btf"]}

@@ -153,6 +153,11 @@ def test_nothing_is_cut_off_or_overlaps(name: str, tmp_path: Path) -> None:
                     assert box.x0 >= -1 and box.x1 <= canvas.x1 + 1, (kind.name, width)
                     assert box.y0 >= -1 and box.y1 <= canvas.y1 + 1, (kind.name, width)
                 assert not any(legend.overlaps(box) for box in boxes), (kind.name, width)
+                for ax in figure.axes:
+                    ticks = [t for t in ax.get_xticklabels() if t.get_visible() and t.get_text()]
+                    ends = sorted((b.x0, b.x1) for b in (t.get_window_extent() for t in ticks))
+                    apart = [a[1] < b[0] for a, b in zip(ends, ends[1:], strict=False)]
+                    assert all(apart), (kind.name, width)
 
 
 def test_unavailable_arms_are_rows_with_a_reason_and_no_number(
@@ -200,7 +205,7 @@ def test_what_the_figures_of_truth_say(tmp_path: Path) -> None:
     gone = [r for r in rows if r["arm"] == "sched_switch"]
     assert {r["account"] for r in gone} == {"none"} and all(r["value"] == "" for r in gone)
     alt = (tmp_path / "out" / "accounts_of_one_cost.alt.txt").read_text()
-    assert "empty, on send per send, paced: external, statistics off " in alt
+    assert "empty on sendto per send, paced: external, statistics off " in alt
     for name in ("accounts_of_one_cost", "accuracy"):
         assert synthetic.REFUSED in (tmp_path / "out" / f"{name}.caption.txt").read_text()
         assert "unavailable" in (tmp_path / "out" / f"{name}.alt.txt").read_text()
