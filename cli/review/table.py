@@ -45,6 +45,7 @@ class Answer:
     ratio: float | None
     text: str
     reason: str
+    circumstances: str = ""
 
 
 def compare(shipped: Answer, yours: Answer) -> tuple[str, str]:
@@ -62,7 +63,10 @@ def compare(shipped: Answer, yours: Answer) -> tuple[str, str]:
         return NOT, "a ratio is not above 0"
     factor = max(shipped.ratio, yours.ratio) / min(shipped.ratio, yours.ratio)
     said = f"the ratios differ by a factor of {factor:.2g}"
-    return (REPRODUCED if factor <= FACTOR else NOT), said
+    if factor <= FACTOR:
+        return REPRODUCED, said
+    both = {"shipped": shipped.circumstances, "yours": yours.circumstances}
+    return NOT, "; ".join([said, *(f"{side}: {text}" for side, text in both.items() if text)])
 
 
 def claims(shipped: Iterable[Entry], yours: Iterable[Entry], why: str) -> list[Row]:
@@ -88,7 +92,8 @@ def of_claim(entry: Entry) -> Answer:
     measured = entry["measured"] or {}
     text = str(entry["verdict"]) + (f", {measured['text']}" if measured else "")
     ratio = measured.get("estimate") if measured.get("unit") == RATIO else None
-    return Answer(str(entry["verdict"]), ratio, text, entry["reason"] or "")
+    reason = entry["reason"] or ""
+    return Answer(str(entry["verdict"]), ratio, text, reason, reason)
 
 
 def of_contrast(contrast: Entry, shown: str) -> Answer:

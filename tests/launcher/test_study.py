@@ -217,6 +217,15 @@ def test_unknown_words_are_one_line_and_status_2(clone: Any, words: list[str]) -
     assert clone.snapshot() == before
 
 
+def test_the_plan_of_a_review_installs_nothing(ready: Any) -> None:
+    done = ready("review", "--plan")
+    assert done.stdout == "reached review --plan\n", done.stderr
+    assert ready.apt_calls == []
+    assert ready("review", "--dry-run").stdout.endswith("reached review --plan\n")
+    assert all(call.startswith("-s ") for call in ready.apt_calls)
+    assert ready("report").stdout == "reached report\n", "no root, BPF or Linux is needed for it"
+
+
 def test_help_needs_nothing(clone: Any) -> None:
     before = clone.snapshot()
     for words in ([], ["help"], ["--help"]):

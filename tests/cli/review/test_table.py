@@ -75,6 +75,7 @@ def test_claims_are_paired_by_id_and_those_that_nobody_answers_are_left_out() ->
     }
     assert "step paper: left out" in rows["A-4"].reason
     assert rows["A-1"].shipped == "holds, 26×"
+    assert rows["A-1"].reason.endswith("factor of 2.3; shipped: no run; yours: no run")
     assert table.counted(list(rows.values())) == "1 reproduced, 1 not reproduced, 1 cannot run here"
 
 
