@@ -8,7 +8,6 @@ Everything is made from the runs' summaries; nothing is read from the raw data a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from analysis.statistics.permutation import ALPHA, smallest_p
 from analysis.statistics.series import rate
 from analysis.tables import sessions as tables
 from analysis.text import Table
-from analysis.write import drop_stale, put, put_json
+from analysis.write import drop_stale, listed, put, put_json
 
 SUMMARY = "summary.json"
 Summary = dict[str, Any]
@@ -88,7 +87,7 @@ def _group(entry: dict[str, Any], root: Path, draw: bool) -> dict[str, Any]:
         used = [by_name[s["run"]] for s in contrast["per_session"] if not s["reason"]]
         contrast["generalises"] = sessions.generalises(used) if contrast["pooled"] else None
     out = root / folder
-    before = _files_of(out)
+    before = listed(out / SUMMARY)
     files = [p for t in (tables.sessions, tables.variance) for p in _put_table(out, t(made))]
     rows = forest.plotted(made)
     if draw and any(row["value"] is not None for row in rows):
@@ -115,16 +114,8 @@ def _put_table(folder: Path, table: Table) -> list[Path]:
     ]
 
 
-def _files_of(folder: Path) -> list[str]:
-    try:
-        found = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
-
-
 def _drop_old(root: Path, now: set[str]) -> None:
     """Remove what was written for sessions that are no longer there."""
     for summary in root.glob(f"*/{SUMMARY}"):
         if summary.parent.name not in now:
-            drop_stale(summary.parent, [*_files_of(summary.parent), SUMMARY], [])
+            drop_stale(summary.parent, [*listed(summary), SUMMARY], [])

@@ -7,16 +7,18 @@ import gzip
 import io
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pandera.errors
 
 from analysis import exclusion
 from analysis.order import in_order
-from analysis.schema import columns, file_of, frame_schema, schema, versions
+from analysis.schema import columns, file_of, frame_schema, holds, schema, versions
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
 PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace", "workload"]
@@ -191,31 +193,40 @@ def _records(file: Path, text: str, names: list[str]) -> tuple[list[list[str]], 
     return rows[1:], lines[1:]
 
 
+def _whole(file: Path, name: str, cells: Sequence[str], lines: list[int]) -> pd.Series[Any]:
+    """Whole numbers of 64 bits, missing where the field is empty."""
+    try:
+        numbers = np.array([int(cell) if cell else 0 for cell in cells], dtype=np.int64)
+    except ValueError:
+        for cell, line in zip(cells, lines, strict=True):
+            try:
+                int(cell or 0)
+            except ValueError:
+                cause = f"{name} is {cell!r}, not a whole number"
+                raise _fail(file, line, cause, AGAIN) from None
+        raise
+    except OverflowError:
+        raise _fail(file, None, f"{name} exceeds 64 bits", AGAIN) from None
+    missing = np.array([not cell for cell in cells], dtype=bool)
+    return pd.Series(pd.arrays.IntegerArray(numbers, missing))
+
+
 def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int]]:
     """The table with the columns of today's schema; those the run's version lacks are empty."""
     file = path / file_of(table)
     names = [column["name"] for column in columns(table, version)]
     rows, lines = _records(file, _text(file), names)
-    place = {name: position for position, name in enumerate(names)}
+    found = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
     made: dict[str, pd.Series[Any]] = {}
     for column in columns(table):
-        position = place.get(column["name"])
-        cells = [None if position is None else record[position] or None for record in rows]
-        if column["type"] != "integer":
-            made[column["name"]] = pd.Series(cells, dtype="string")
-            continue
-        numbers: list[int | None] = []
-        for cell, line in zip(cells, lines, strict=True):
-            try:
-                numbers.append(None if cell is None else int(cell))
-            except ValueError:
-                cause = f"{column['name']} is {cell!r}, not a whole number"
-                raise _fail(file, line, cause, AGAIN) from None
-        try:
-            made[column["name"]] = pd.Series(numbers, dtype="Int64")
-        except OverflowError:
-            raise _fail(file, None, f"{column['name']} exceeds 64 bits", AGAIN) from None
+        cells = found.get(column["name"], ("",) * len(rows))
+        if column["type"] == "integer":
+            made[column["name"]] = _whole(file, column["name"], cells, lines)
+        else:
+            made[column["name"]] = pd.Series([cell or None for cell in cells], dtype="string")
     frame = pd.DataFrame(made)
+    if holds(table, frame):
+        return frame, lines
     try:
         return frame_schema(table).validate(frame), lines
     except pandera.errors.SchemaError as error:
@@ -232,16 +243,17 @@ def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int
 def _against_plan(path: Path, plan: dict[str, Any], trials: pd.DataFrame, lines: list[int]) -> None:
     planned = {int(trial["trial"]): trial for trial in plan["trials"]}
     file = path / file_of("trials")
-    for row, line in zip(trials.to_dict("records"), lines, strict=True):
-        trial = planned.get(int(row["trial"]))
-        if trial is None:
-            raise _fail(file, line, f"trial {row['trial']} is not in the plan", AGAIN)
-        for key in PLANNED:
-            if trial.get(key) is None or pd.isna(row[key]):
+    numbers = trials["trial"].tolist()
+    for number, line in zip(numbers, lines, strict=True):
+        if number not in planned:
+            raise _fail(file, line, f"trial {number} is not in the plan", AGAIN)
+    for key in PLANNED:
+        for number, value, line in zip(numbers, trials[key].tolist(), lines, strict=True):
+            wanted = planned[number].get(key)
+            if wanted is None or value is pd.NA or value == wanted:
                 continue  # an arm that could not start has no pace to record
-            if row[key] != trial[key]:
-                cause = f"trial {row['trial']} has {key} {row[key]}, the plan says {trial[key]}"
-                raise _fail(file, line, cause, AGAIN)
+            cause = f"trial {number} has {key} {value}, the plan says {wanted}"
+            raise _fail(file, line, cause, AGAIN)
 
 
 def load_run(path: Path | str) -> Run:

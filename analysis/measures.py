@@ -102,6 +102,22 @@ def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
     return found
 
 
+def _tried(run: Run) -> dict[tuple[str, int, str], set[int]]:
+    """Blocks, warm-up left out, in which (arm, level, statistics) has a cost row of any status."""
+    t = run.trials[["kind", "arm", "processes_target", "statistics", "block"]]
+    rows = t[(t["kind"] == "cost") & (t["block"] > 0)]
+    columns = (
+        rows["arm"].tolist(),
+        rows["processes_target"].fillna(LEFT_ALONE).tolist(),
+        rows["statistics"].tolist(),
+        rows["block"].tolist(),
+    )
+    found: dict[tuple[str, int, str], set[int]] = {}
+    for arm, level, statistics, block in zip(*columns, strict=True):
+        found.setdefault((arm, int(level), statistics), set()).add(int(block))
+    return found
+
+
 class Measures:
     """All measures of a run; `get` gives one cell as a Series by block, without missing blocks."""
 
@@ -109,6 +125,7 @@ class Measures:
         self.run = run
         self.external = ns_per_switch(run)
         self._cells = _cost_cells(run)
+        self._tried = _tried(run)
         planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
         self.arms = [arm for arm in run.arms if any(t["arm"] == arm for t in planned)]
         levels = {
@@ -139,8 +156,6 @@ class Measures:
             return rate * 0.0
         if not calibrated(self.run, arm):
             return self.column("self_timed", "off", arm, level, replica)
-        if external_reason(self.run, arm, pace):
-            return rate.iloc[:0]
         return (100 * rate * self._per_switch(arm, pace)).dropna()
 
     def _make(self, measure: str, arm: str, level: int, replica: int) -> pd.Series[float]:
@@ -186,13 +201,7 @@ class Measures:
 
     def blocks(self, arm: str, level: int, statistics: str) -> set[int]:
         """Blocks (warm-up left out) in which the cell has a row of any status."""
-        t = self.run.trials
-        level_is = (
-            t["processes_target"].isna() if level == LEFT_ALONE else t["processes_target"] == level
-        )
-        cell = t[(t["kind"] == "cost") & (t["arm"] == arm) & (t["statistics"] == statistics)]
-        cell = cell[level_is.fillna(False).reindex(cell.index) & (cell["block"] > 0)]
-        return {int(b) for b in cell["block"]}
+        return self._tried.get((arm, level, statistics), set())
 
     def reason(self, measure: str, arm: str, level: int) -> str:
         """Why the cell has no value, in words; empty if it has one."""

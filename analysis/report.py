@@ -10,7 +10,6 @@ is written last: where it is, everything it names is there.
 
 from __future__ import annotations
 
-import json
 import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -21,9 +20,10 @@ from analysis.across import across
 from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
+from analysis.schema import file_of
 from analysis.summary import sentence, summarise
 from analysis.tables import accounts, article, costs, instrument, stability
-from analysis.write import drop_stale, put, put_json
+from analysis.write import drop_stale, listed, put, put_json
 
 __all__ = ["process", "process_all", "sentence"]
 
@@ -48,22 +48,24 @@ TABLES = (
 )
 
 
-def process(run_dir: Path | str, out_dir: Path | str) -> dict[str, Any]:
+def process(run_dir: Path | str, out_dir: Path | str, draw: bool = True) -> dict[str, Any]:
     """Write everything that follows from a run into a folder, and return its summary.
+
+    draw: False leaves the figures out, and removes those that an earlier call made: for many runs.
 
     Raises RunError for raw data that cannot be used (nothing is written) and OSError for a folder
     that cannot be written.
     """
     out = Path(out_dir)
     results = compute(load_run(run_dir))
-    before = _files_of(out)
+    before = listed(out / SUMMARY)
     files: list[Path] = []
     for make in TABLES:
         table = make(results)
         if table is not None:
             files.append(put(out / "tables" / f"{table.name}.csv", table.csv()))
             files.append(put(out / "tables" / f"{table.name}.md", table.markdown()))
-    drawn, left_out = kinds.make(results, out / "figures")
+    drawn, left_out = kinds.make(results, out / "figures") if draw else ([], {})
     files += drawn
     names = sorted(path.relative_to(out).as_posix() for path in files)
     summary = {**summarise(results), "figures_left_out": left_out, "files": names}
@@ -72,26 +74,27 @@ def process(run_dir: Path | str, out_dir: Path | str) -> dict[str, Any]:
     return summary
 
 
-def _files_of(out: Path) -> list[str]:
-    """Files that an earlier summary in this folder names."""
+def _try(run_dir: Path, out_dir: Path, draw: bool) -> dict[str, Any] | str:
     try:
-        found = json.loads((out / SUMMARY).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
-
-
-def _try(run_dir: Path, out_dir: Path) -> dict[str, Any] | str:
-    try:
-        return process(run_dir, out_dir)
+        return process(run_dir, out_dir, draw)
     except RunError as error:
         return str(error)
 
 
+def _size(pair: tuple[Path, Path]) -> int:
+    trials = pair[0] / file_of("trials")
+    return trials.stat().st_size if trials.exists() else 0
+
+
 def process_all(
-    raw_root: Path | str, processed_root: Path | str, jobs: int | None = None
+    raw_root: Path | str,
+    processed_root: Path | str,
+    jobs: int | None = None,
+    draw: bool = True,
 ) -> dict[str, Any]:
     """Process every run under data/raw into <processed_root>/<study>/<run>, some at a time.
+
+    draw: False leaves every figure out (see `process`).
 
     Returns, and writes to index.json, {"runs": [summary...], "errors": [one line a bad run]} and
     what follows from the runs together (see `across`): "sessions", "noise", and "a_a", how often
@@ -104,14 +107,18 @@ def process_all(
     workers = min(jobs or os.cpu_count() or 1, len(found))
     if workers > 1:
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            done = list(pool.map(_try, found, outs))
+            waiting = {  # the largest first, so that no worker ends long before the others
+                run: pool.submit(_try, run, out, draw)
+                for run, out in sorted(zip(found, outs, strict=True), key=_size, reverse=True)
+            }
+            done = [waiting[run].result() for run in found]
     else:
-        done = [_try(run, out) for run, out in zip(found, outs, strict=True)]
+        done = [_try(run, out, draw) for run, out in zip(found, outs, strict=True)]
     runs = [entry for entry in done if not isinstance(entry, str)]
     index = {
         "runs": runs,
         "errors": [entry for entry in done if isinstance(entry, str)],
-        **across(runs, root),
+        **across(runs, root, draw),
     }
     put_json(root / "index.json", index)
     return index

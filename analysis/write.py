@@ -35,6 +35,15 @@ def put_json(path: Path, value: Any) -> Path:
     return put(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def listed(summary: Path) -> list[str]:
+    """The files that an earlier summary names; none if there is no such summary."""
+    try:
+        found = json.loads(summary.read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
 def drop_stale(folder: Path, before: Iterable[str], now: Iterable[str]) -> None:
     """Remove files that an earlier run of ours wrote here and this one did not (relative names)."""
     for name in set(before) - set(now):
