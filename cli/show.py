@@ -41,6 +41,26 @@ def findings(session: Session, study: str) -> None:
     display(markdown(f"{found['machine']}; verdicts generalise {found['generalises']}."))
 
 
+def sessions(session: Session, study: str) -> None:
+    """The pooled verdicts and their figure, if this run is one of several sessions on one machine.
+
+    They are made by ``./study figures``, from every run together.
+    """
+    for file in sorted((session.output / "processed" / "sessions").glob(f"*/{results.SUMMARY}")):
+        found = results.summary(file.parent)
+        if found["study"] != study or session.runs[study] not in found["runs"]:
+            continue
+        display(markdown(f"**{len(found['runs'])} sessions of preset {found['preset']}, pooled**"))
+        _tables(file.parent, ("sessions",))
+        figure = file.parent / "figures" / f"sessions{WIDE}"
+        if figure.exists():
+            display(
+                svg(filename=str(figure)), metadata={"image/svg+xml": _told(figure, "sessions")}
+            )
+            caption = figure.with_name("sessions.caption.txt").read_text(encoding="utf-8")
+            display(markdown(caption))
+
+
 def claims(session: Session) -> None:
     """What the articles claim, judged by this session's runs alone."""
     from analysis.claims import render

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis import report
+from analysis.across import across
 from analysis.load import load_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,3 +75,14 @@ def test_shipped_figures_and_tables_are_what_the_shipped_data_gives(run, tmp_pat
     for file in files:
         made = tmp_path / file.relative_to(shipped)
         assert made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
+
+
+def test_shipped_sessions_and_a_a_rate_are_what_the_shipped_runs_give(tmp_path):
+    folders = [PROCESSED / run.parent.name / run.name for run in RUNS]
+    summaries = [json.loads((f / "summary.json").read_text(encoding="utf-8")) for f in folders]
+    across(summaries, tmp_path)
+    shipped = [p for name in ("noise", "sessions") for p in tracked(PROCESSED / name)]
+    assert any(path.name == "a_a.md" for path in shipped)
+    for file in shipped:
+        made = tmp_path / file.relative_to(PROCESSED)
+        assert made.exists() and made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
