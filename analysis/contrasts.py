@@ -26,6 +26,7 @@ which kept its level in every cell, and need no such guard.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.fidelity import failed, fidelity
-from analysis.load import Run
 from analysis.measures import LEFT_ALONE, Measures
 from analysis.statistics.intervals import (
     Interval,
@@ -52,6 +52,9 @@ DIFFERENCE_MARGIN = 0.005  # percent of one core
 # on a skewed noise takes more of them.
 INTERVAL_BLOCKS = 4
 WIDE_SPREAD, WIDE_BLOCKS = 1.0, 20
+
+
+BESIDE = ("headline", "headline_net", "headline_hot", "agent", "published")
 
 
 @dataclass(frozen=True)
@@ -164,14 +167,8 @@ def _level(contrast: dict[str, Any]) -> int:
     return LEFT_ALONE if processes is None else int(processes)
 
 
-def _instruments(run: Run, arms: tuple[str, str], statistics: str) -> list[str]:
-    t = run.trials
-    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & t["arm"].isin(arms)]
-    return sorted(set(rows[rows["statistics"] == statistics]["instrument"].astype(str)))
-
-
-def evaluate(measures: Measures) -> list[dict[str, Any]]:
-    """The run's declared contrasts, in their order.
+def evaluate(measures: Measures, beside: Sequence[str] = BESIDE) -> list[dict[str, Any]]:
+    """The run's declared contrasts, in their order, by the declared method and those `beside` it.
 
     Keys: id, numerator, denominator, statistics, level, measure, comparison (None if unavailable),
     p_adjusted, verdict, why, others {measure: Comparison} for the methods beside the declared one.
@@ -190,7 +187,7 @@ def evaluate(measures: Measures) -> list[dict[str, Any]]:
             for arm in (x, y)
             if (text := measures.reason(measure, arm, level))
         ]
-        instruments = _instruments(run, (x, y), statistics)
+        instruments = measures.instruments((x, y), statistics)
         if len(instruments) > 1:
             reasons.append(f"measured with two instruments ({', '.join(instruments)})")
 
@@ -200,7 +197,6 @@ def evaluate(measures: Measures) -> list[dict[str, Any]]:
             a, b = measures.get(name, x, level), measures.get(name, y, level)
             return compare(a, b, tried, family)
 
-        beside = ("headline", "headline_net", "headline_hot", "agent", "published")
         others = {name: comparison(name) for name in beside if name != measure}
         main = None if reasons else comparison(measure)
         found.append(

@@ -33,8 +33,9 @@ nothing is added for it, in either method. A part that is missing makes the sum 
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from analysis.external import (
@@ -67,13 +68,19 @@ def level_text(level: int) -> str:
     return "processes as found" if level == LEFT_ALONE else f"{level:,} processes"
 
 
+COLUMNS = ["arm", "processes_target", "replica", "statistics", "block", "processes", "window_ns"]
+COLUMNS += ["agent_ns", "bpf_run_ns", "bpf_run_count", "busy_ns", "switches"]
+COLUMNS += ["kernel_ns", "kernel_life_ns"]
+
+
 def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
     """Per (arm, level, replica, statistics): a row a block; a missing number stays missing."""
     t = run.trials
-    rows = t[(t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)]
+    valid = (t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)
+    rows = t.loc[valid, COLUMNS]  # of fifty columns: to select them all is what takes time
 
     def ns(column: str) -> pd.Series[float]:
-        return rows[column].astype("Float64").astype(float)
+        return pd.Series(rows[column].to_numpy(dtype=float, na_value=np.nan), index=rows.index)
 
     window, runs = ns("window_ns"), ns("bpf_run_count")
     keys = ["arm", "level", "replica", "statistics"]
@@ -94,28 +101,30 @@ def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
             "runs_per_s": 1e9 * runs / window,
         }
     )
-    found = {}
-    for key, cell in made.groupby(keys):
-        arm, level, replica, statistics = cast(tuple[str, int, int, str], key)
-        by_block = cell.drop(columns=keys).groupby("block").mean()
-        found[arm, level, replica, statistics] = by_block
-    return found
+    by_block = made.groupby([*keys, "block"]).mean().reset_index()
+    cells = list(zip(*(by_block[key].tolist() for key in keys), strict=True))
+    by_block = by_block.drop(columns=keys).set_index("block")
+    ends = [n for n in range(1, len(cells) + 1) if n == len(cells) or cells[n] != cells[n - 1]]
+    return {cells[a]: by_block.iloc[a:b] for a, b in zip([0, *ends], ends, strict=False)}
 
 
-def _tried(run: Run) -> dict[tuple[str, int, str], set[int]]:
-    """Blocks, warm-up left out, in which (arm, level, statistics) has a cost row of any status."""
-    t = run.trials[["kind", "arm", "processes_target", "statistics", "block"]]
-    rows = t[(t["kind"] == "cost") & (t["block"] > 0)]
-    columns = (
-        rows["arm"].tolist(),
-        rows["processes_target"].fillna(LEFT_ALONE).tolist(),
-        rows["statistics"].tolist(),
-        rows["block"].tolist(),
-    )
-    found: dict[tuple[str, int, str], set[int]] = {}
-    for arm, level, statistics, block in zip(*columns, strict=True):
-        found.setdefault((arm, int(level), statistics), set()).add(int(block))
-    return found
+def _tried(
+    run: Run,
+) -> tuple[dict[tuple[str, int, str], set[int]], dict[tuple[str, str], set[str]]]:
+    """Of the cost rows: blocks in which (arm, level, statistics) has one of any status, warm-up
+    left out; and the instruments of (arm, statistics) where it was valid."""
+    names = ["arm", "processes_target", "statistics", "block", "status", "instrument"]
+    rows = run.trials.loc[run.trials["kind"] == "cost", names]
+    rows = rows.assign(processes_target=rows["processes_target"].fillna(LEFT_ALONE))
+    blocks: dict[tuple[str, int, str], set[int]] = {}
+    instruments: dict[tuple[str, str], set[str]] = {}
+    for row in zip(*(rows[name].tolist() for name in names), strict=True):
+        arm, level, statistics, block, status, instrument = row
+        if block > 0:
+            blocks.setdefault((arm, int(level), statistics), set()).add(int(block))
+        if status == "ok":
+            instruments.setdefault((arm, statistics), set()).add(instrument)
+    return blocks, instruments
 
 
 class Measures:
@@ -125,7 +134,7 @@ class Measures:
         self.run = run
         self.external = ns_per_switch(run)
         self._cells = _cost_cells(run)
-        self._tried = _tried(run)
+        self._tried, self._instruments = _tried(run)
         planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
         self.arms = [arm for arm in run.arms if any(t["arm"] == arm for t in planned)]
         levels = {
@@ -198,6 +207,10 @@ class Measures:
         if key not in self._cache:
             self._cache[key] = self._make(measure, arm, level, replica)
         return self._cache[key]
+
+    def instruments(self, arms: Iterable[str], statistics: str) -> list[str]:
+        """Names of the instruments that these arms' valid cost rows were measured with."""
+        return sorted(set().union(*(self._instruments.get((a, statistics), ()) for a in arms)))
 
     def blocks(self, arm: str, level: int, statistics: str) -> set[int]:
         """Blocks (warm-up left out) in which the cell has a row of any status."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
+import numpy.typing as npt
 import pandera.pandas as pa
 
 SCHEMA_JSON = Path(__file__).resolve().parents[1] / "data" / "schema.json"
@@ -60,21 +62,19 @@ def frame_schema(table: str) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(made, strict=True, ordered=True)
 
 
-def holds(table: str, frame: pd.DataFrame) -> bool:
-    """True if the frame keeps the schema, told without pandera's cost of 60 ms a table.
+def holds(
+    column: Mapping[str, Any], present: Sequence[Any] | npt.NDArray[np.int64], missing: bool
+) -> bool:
+    """True if a column keeps the schema, told without pandera's cost of 60 ms a table.
 
-    A frame that does not is given to `frame_schema`, which names the row and the check.
+    present: its values, in any order; missing: whether a field is empty. A table with a column that
+    does not is given to `frame_schema`, which names the row and the check.
     """
-    for column in columns(table):
-        values = frame[column["name"]]
-        missing = values.isna().to_numpy(dtype=bool)
-        if column["required"] and missing.any():
-            return False
-        if "values" in column and not set(values[~missing].unique()) <= set(column["values"]):
-            return False
-        if "minimum" in column and bool((values[~missing] < column["minimum"]).any()):
-            return False
-    return table != "trials" or bool(frame["trial"].is_unique)
+    if missing and column["required"]:
+        return False
+    if "values" in column and not set(present) <= set(column["values"]):
+        return False
+    return "minimum" not in column or not len(present) or bool(np.min(present) >= column["minimum"])
 
 
 def _row(name: str, entry: dict[str, Any], with_kinds: bool) -> str:

@@ -29,16 +29,13 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from analysis.contrasts import DIFFERENCE_MARGIN, RATIO_MARGIN
-from analysis.statistics.intervals import Interval, fieller, is_constant, mean_interval
-from analysis.statistics.permutation import ALPHA, holm
+from analysis.pooled import decide, over_means
+from analysis.statistics.intervals import Interval
 from analysis.statistics.types import Array
 from analysis.statistics.variance import between
 
 MACHINE = ("cpu_model", "release", "cpus_online", "architecture")
-POWER = 0.8
 HELD = 0.5  # share of the planned blocks that must hold both arms
 Summary = dict[str, Any]
 
@@ -110,38 +107,6 @@ def _costs(sessions: list[dict[str, Any]], side: str) -> Array:
     return np.array([s[side]["estimate"] for s in sessions], dtype=np.float64)
 
 
-def _p(differences: Array) -> float | None:
-    """Two-sided p of Student's test that the mean difference over sessions is zero."""
-    if len(differences) < 2 or is_constant(differences):
-        return None
-    return float(stats.ttest_1samp(differences, 0.0).pvalue)
-
-
-def detectable(differences: Array, family: int) -> float | None:
-    """Smallest true difference that t over sessions finds with 80 % power, at alpha / family."""
-    n = len(differences)
-    if n < 2 or is_constant(differences):
-        return None
-    factor = float(stats.t.ppf(1 - ALPHA / (2 * family), n - 1) + stats.t.ppf(POWER, n - 1))
-    return factor * float(np.std(differences, ddof=1)) / math.sqrt(n)
-
-
-def _verdict(
-    ratio: Interval, difference: Interval, p: float | None, smallest: float | None
-) -> tuple[str, str]:
-    if ratio.inside(*RATIO_MARGIN):
-        return "indistinguishable", "the interval of the ratio lies inside 0.9 to 1.1"
-    if difference.inside(-DIFFERENCE_MARGIN, DIFFERENCE_MARGIN):
-        return "indistinguishable", "the interval of the difference lies within ±0.005 % of a core"
-    if p is None:
-        return "undetermined", "the sessions' differences have no spread to judge by"
-    if p < ALPHA and difference.estimate:
-        return ("dearer" if difference.estimate > 0 else "cheaper"), f"adjusted p = {p:.2g}"
-    return "undetermined", f"adjusted p = {p:.2g}; smallest detectable effect " + (
-        "unknown" if smallest is None else f"{smallest:.2g} % of a core"
-    )
-
-
 def _spread(runs: Sequence[Summary], contrast_id: str, used: list[dict[str, Any]]) -> Any:
     """How far the sessions' ratios lie apart, beyond what their blocks explain (percent of it)."""
     noise: dict[str, dict[str, Any]] = {
@@ -193,21 +158,9 @@ def pool(runs: Sequence[Summary]) -> list[dict[str, Any]]:
         }
         if len(used) > 1:
             x, y = _costs(used, "numerator_cost"), _costs(used, "denominator_cost")
-            entry["pooled"] = {
-                "ratio": fieller(x, y),
-                "difference": mean_interval(x - y),
-                "numerator": mean_interval(x),
-                "denominator": mean_interval(y),
-                "n_sessions": len(used),
-                "p": _p(x - y),
-                "detectable": detectable(x - y, len(declared)),
-            }
+            entry["pooled"] = {**over_means(x, y, len(declared)), "n_sessions": len(used)}
         made.append(entry)
-    adjusted = holm([e["pooled"]["p"] if e["pooled"] else None for e in made])
-    for entry, p in zip(made, adjusted, strict=True):
-        if (found := entry["pooled"]) is not None:
-            word, why = _verdict(found["ratio"], found["difference"], p, found["detectable"])
-            found |= {"p_adjusted": p, "verdict": word, "why": why}
+    decide([e["pooled"] for e in made], "sessions")
     return made
 
 

@@ -10,6 +10,8 @@ from analysis import report
 from cli import parameters, paths, results, runs
 from cli.problem import Failed, Problem
 
+MACHINES = "--machines"
+
 
 def command(words: Sequence[str]) -> int:
     """Make the results of every run, or of the runs named; a damaged one does not stop the others.
@@ -18,8 +20,10 @@ def command(words: Sequence[str]) -> int:
         Problem: no run, or an unknown one.
         Failed: after the others are made, if a run is damaged.
     """
-    output, named = _arguments(words)
+    output, named, together = _arguments(words)
     folder = paths.writable_folder(output / "processed")
+    if together:
+        return _machines(output)
     if named:
         made, damaged = _named(output, named)
     else:
@@ -43,6 +47,28 @@ def index(output: Path) -> dict[str, Any]:
         raise paths.unwritable(output / "processed", error) from None
 
 
+def _machines(output: Path) -> int:
+    """What the runs of many machines say together; no tables or figures of each one."""
+    from analysis.machines import machines
+
+    try:
+        found = machines(output / "raw", output / "processed")
+    except OSError as error:
+        raise paths.unwritable(output / "processed", error) from None
+    for group in found["groups"]:
+        folder = output / "processed" / "machines" / f"{group['study']}-{group['preset']}"
+        print(f"{folder}: {group['machines']} machines, {group['runs']} runs")
+        for entry in group["contrasts"]:
+            pooled = entry["pooled"]
+            said = f"{pooled['verdict']} ({pooled['why']})" if pooled else "one machine: no verdict"
+            print(f"  {entry['id']}, statistics {entry['statistics']}: {said}")
+    if found["errors"]:
+        raise Failed("\n".join(found["errors"]))
+    if not found["groups"]:
+        raise Problem(f"no run in {output / 'raw'}: measure one with ./study run")
+    return 0
+
+
 def _named(output: Path, named: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     made, damaged = [], []
     for study, name in [(runs.study_of(output, name), name) for name in named]:
@@ -54,9 +80,10 @@ def _named(output: Path, named: Sequence[str]) -> tuple[list[dict[str, Any]], li
     return made, damaged
 
 
-def _arguments(words: Sequence[str]) -> tuple[Path, list[str]]:
-    """``[--output FOLDER] [RUN …]``."""
-    rest = list(words)
+def _arguments(words: Sequence[str]) -> tuple[Path, list[str], bool]:
+    """``[--output FOLDER] [--machines | RUN …]``."""
+    rest = [word for word in words if word != MACHINES]
+    together = len(rest) < len(words)
     given = {}
     if "--output" in rest:
         at = rest.index("--output")
@@ -64,6 +91,10 @@ def _arguments(words: Sequence[str]) -> tuple[Path, list[str]]:
         del rest[at : at + 2]
     for word in rest:
         if word.startswith("-"):
-            raise Problem(f"figures takes no '{word}', only --output FOLDER and names of runs")
+            raise Problem(
+                f"figures takes no '{word}', only --output FOLDER, {MACHINES} and names of runs"
+            )
+    if together and rest:
+        raise Problem(f"{MACHINES} is of all runs: name none, or leave it out")
     output: Path = parameters.resolve(given)["output"]
-    return output, rest
+    return output, rest, together

@@ -90,7 +90,6 @@ class Preset:
     contrasts: tuple[Contrast, ...]
     external: External | None
     fidelity: Fidelity
-    pilot_sd_percent: float | None
     exclusion: Exclusion | None
 
     @property
@@ -206,7 +205,6 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
         contrasts=tuple(_contrast(part) for part in reader.sections("contrasts")),
         external=_external(reader.optional("external")),
         fidelity=_fidelity(reader.section("fidelity")),
-        pilot_sd_percent=reader.take("pilot_sd_percent", int, float, type(None)),
         exclusion=limits,
     )
     for part in (warm_up, reader):
