@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from analysis.claims.render import verdict_text
@@ -111,7 +111,15 @@ def claims(entries: Iterable[Mapping[str, Any]]) -> list[Row]:
             "published": entry["published_text"],
             "verdict": verdict_text(entry),
             "measured": entry["measured"]["text"] if entry["measured"] else NOTHING,
-            "because": entry["reason"],
+            "because": "; ".join(_because(entry)),
         }
         for entry in entries
     ]
+
+
+def _because(entry: Mapping[str, Any]) -> Iterator[str]:
+    yield entry["reason"]
+    if entry["measured"] and entry["generalises"]:
+        yield f"generalises {entry['generalises']}"
+    if entry["beforehand"] is False:
+        yield "decided in part or whole by a run older than the criterion, not blind to it"

@@ -14,8 +14,7 @@ from cli import paths
 from cli.claims import judged
 from cli.page import assemble, findings, notebook, origin, prose
 from cli.page.assemble import Document, Entry, Executed, StudyPage
-from cli.page.figures import WIDE, Figures
-from cli.page.notebook import Shown
+from cli.page.figures import Figures
 
 #: Documents that the page holds, by file below the root, and their anchors.
 DOCUMENTS = {
@@ -60,7 +59,6 @@ def page(index: Summary, chosen: Sequence[Summary], executed: Sequence[Path], ou
             "contrasts": contrasts,
             "twins": findings.twins(index["a_a"]),
             "pooled": pooled,
-            "session_pages": _sessions(output / "processed" / "sessions", figures),
             "studies": studies,
             "documents": documents,
             "machines": origin.machines(chosen, output),
@@ -96,25 +94,6 @@ def _studies(
         assemble.study(str(group[0]["study"]), list(itertools.islice(left, len(group))), render)
         for group in _by_study(chosen)
     ]
-
-
-def _sessions(folder: Path, figures: Figures) -> list[Shown]:
-    """Figures and tables over sessions; there is no notebook of them."""
-    made = []
-    for group in sorted(folder.glob("*/")):
-        shown = ""
-        for file in sorted(group.glob(f"**/*{WIDE}")):
-            stem = file.name.removesuffix(WIDE)
-            alt = file.with_name(f"{stem}.alt.txt").read_text(encoding="utf-8").strip()
-            name = str(file.with_name(stem).relative_to(folder.parent))
-            shown += figures.html(file.read_text(encoding="utf-8"), alt, name)
-            caption = file.with_name(f"{stem}.caption.txt")
-            shown += prose.fragment(caption.read_text(encoding="utf-8"))
-        tables = [file.read_text(encoding="utf-8") for file in sorted(group.glob("**/*.md"))]
-        folded = "".join(prose.fragment(table) for table in tables)
-        shown += f"<details><summary>Tables of these sessions</summary>{folded}</details>"
-        made.append(Shown(group.name, shown))
-    return made
 
 
 def _documents(figures: Figures) -> list[Document]:
