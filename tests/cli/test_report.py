@@ -58,7 +58,7 @@ PROBE = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of two shipped runs: one with every figure, one with unavailable arms."""
     output = tmp_path_factory.mktemp("report")
@@ -73,15 +73,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output / "processed" / "report.html"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Gone after this module: tests that measure want a quiet machine."""
     if PROGRAM is None:
         pytest.skip("no chromium here: ./study test installs it where apt knows it")
     with Browser(tmp_path_factory.mktemp("chromium")) as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def visits(page: Path, browser: Browser) -> dict[int, Visit]:
     return {w: browser.visit(page, w, h, PROBE % w) for w, h in SIZES}
 
