@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.load import Run
@@ -60,7 +61,10 @@ def events(run: Run) -> pd.DataFrame:
     ok = (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
     rows = trials[ok].dropna(subset=["work_ns", "events"])
     planned = _planned(run).reindex(rows["trial"].astype(int))
-    count = rows["events"].astype(float)
+
+    def number(column: str) -> npt.NDArray[np.float64]:
+        return rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
+
     return pd.DataFrame(
         {
             "arm": rows["arm"].astype(str),
@@ -69,10 +73,10 @@ def events(run: Run) -> pd.DataFrame:
             "statistics": rows["statistics"].astype(str),
             "block": rows["block"].astype(int),
             "round": planned["round"].to_numpy(),
-            "value": rows["work_ns"].astype(float) / count,
-            "events": count,
-            "run_ns": rows["bpf_run_ns"].astype("Float64").astype(float),
-            "runs": rows["bpf_run_count"].astype("Float64").astype(float),
+            "value": number("work_ns") / number("events"),
+            "events": number("events"),
+            "run_ns": number("bpf_run_ns"),
+            "runs": number("bpf_run_count"),
         }
     )
 
@@ -84,13 +88,18 @@ def added(each: pd.DataFrame) -> pd.DataFrame:
     block can repeat the pair in rounds, siblings close in time: each round is paired by itself,
     one with an invalid row is left out, and the rounds of a block are averaged.
     """
-    cell = ["workload", "pace", "statistics", "block"]
-    null = each[each["arm"] == NULL_AGENT][[*cell, "round", "value"]]
-    paired = each[each["arm"] != NULL_AGENT].merge(
-        null.rename(columns={"value": "null"}), on=[*cell, "round"]
-    )
-    paired["value"] = paired["value"] - paired["null"]
-    return paired.groupby(["arm", *cell])["value"].mean().reset_index()
+    keys = ["arm", "workload", "pace", "statistics", "block"]
+    rows = list(zip(*(each[name].tolist() for name in [*keys, "round", "value"]), strict=True))
+    null = {row[1:6]: row[6] for row in rows if row[0] == NULL_AGENT}
+    paired = [row for row in rows if row[0] != NULL_AGENT and row[1:6] in null]
+    if not paired:
+        return pd.DataFrame(columns=[*keys, "value"]).astype({"block": int, "value": float})
+    cells = sorted({row[:5] for row in paired})
+    number = {cell: n for n, cell in enumerate(cells)}
+    apart = pd.Series([row[6] - null[row[1:6]] for row in paired], dtype=float)
+    means = apart.groupby([number[row[:5]] for row in paired]).mean()
+    made = pd.DataFrame(cells, columns=keys)
+    return made.assign(value=means.to_numpy(dtype=float))
 
 
 def ns_per_switch(run: Run) -> pd.DataFrame:

@@ -18,7 +18,7 @@ Verdict of a cell, over its trials:
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,13 +42,15 @@ def _trials(run: Run) -> pd.DataFrame:
 
 
 def _by_cell(frame: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
-    cells = frame.groupby(["arm", "workload"])
-    return {cast(tuple[str, str], key): cell for key, cell in cells}
+    places: dict[tuple[str, str], list[int]] = {}
+    for n, key in enumerate(zip(frame["arm"].tolist(), frame["workload"].tolist(), strict=True)):
+        places.setdefault(key, []).append(n)
+    return {key: frame.iloc[rows] for key, rows in places.items()}
 
 
-def errors(run: Run) -> pd.DataFrame:
+def errors(run: Run, trials: pd.DataFrame | None = None) -> pd.DataFrame:
     """Columns arm, workload, block, error (reported/known − 1), allowed; a row a usable trial."""
-    t = _trials(run)
+    t = _trials(run) if trials is None else trials
     ok = t[t["status"] == "ok"].dropna(subset=["known_ns", "reported_ns"])
     ok = ok[ok["known_ns"] > 0]
     known = ok["known_ns"].to_numpy(float)
@@ -93,8 +95,9 @@ def fidelity(run: Run) -> list[dict[str, Any]]:
     Keys arm, title, workload, n (trials), error (Interval over blocks, a share: 0.01 is 1 % too
     much), median_absolute, worst and the share allowed there, verdict, reason.
     """
-    each = errors(run)
-    tried, usable = _by_cell(_trials(run)), _by_cell(each)
+    trials = _trials(run)
+    each = errors(run, trials)
+    tried, usable = _by_cell(trials), _by_cell(each)
     made: list[dict[str, Any]] = []
     for arm in run.arms:
         for workload in ranked({name for other, name in tried if other == arm}):
@@ -111,7 +114,8 @@ def fidelity(run: Run) -> list[dict[str, Any]]:
                 )
             else:
                 word, reason = _verdict(run.arms[arm], workload, error, allowed)
-            by_block = cell.groupby("block")["error"].mean().to_numpy(float)
+            many = cell["block"].duplicated().any()
+            by_block = cell.groupby("block")["error"].mean().to_numpy(float) if many else error
             made.append(
                 {
                     "arm": arm,

@@ -263,8 +263,8 @@ def _against_plan(path: Path, plan: dict[str, Any], trials: pd.DataFrame, lines:
             raise _fail(file, line, cause, AGAIN)
 
 
-def load_run(path: Path | str) -> Run:
-    """Read and check one run.
+def load_run(path: Path | str, brief: bool = False) -> Run:
+    """Read and check one run; brief: without its scrapes and the warnings about its blocks.
 
     Raises RunError (one line: file, line, cause, cure) for a missing, corrupt or half-written file,
     another schema version, a missing column, a duplicate trial or a row that is not in the plan.
@@ -278,10 +278,10 @@ def load_run(path: Path | str) -> Run:
         trials["trial"].astype(int)
     )
     kept, left_out = exclusion.apply(manifest["plan"], trials)
-    doubts = tuple(exclusion.warnings(manifest["plan"], trials, left_out))
-    if not finished and not (path / file_of("scrapes")).exists():
+    doubts = () if brief else tuple(exclusion.warnings(manifest["plan"], trials, left_out))
+    if brief or (not finished and not (path / file_of("scrapes")).exists()):
         names = {c["name"]: pd.Series(dtype="Int64") for c in columns("scrapes")}
-        return Run(path, manifest, kept, pd.DataFrame(names), False, left_out, doubts)
+        return Run(path, manifest, kept, pd.DataFrame(names), finished, left_out, doubts)
     scrapes, lines = _table(path, "scrapes", version)
     known = scrapes["trial"].isin(trials["trial"]).to_numpy(dtype=bool)
     if finished and not known.all():

@@ -37,7 +37,7 @@ Summary = dict[str, Any]
 def brief(run_dir: Path) -> Summary | str:
     """A run's declared contrasts with their verdicts, or one line on why it cannot be used."""
     try:
-        run = load_run(run_dir)
+        run = load_run(run_dir, brief=True)
     except RunError as error:
         return str(error)
     fingerprint = run.manifest["fingerprint"]

@@ -101,8 +101,14 @@ def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
             "runs_per_s": 1e9 * runs / window,
         }
     )
-    by_block = made.groupby([*keys, "block"]).mean().reset_index()
-    cells = list(zip(*(by_block[key].tolist() for key in keys), strict=True))
+    places = list(zip(*(made[key].tolist() for key in [*keys, "block"]), strict=True))
+    if len(set(places)) == len(places):  # as planned: one trial a cell and block
+        order = sorted(range(len(places)), key=places.__getitem__)
+        by_block = made.iloc[order]
+        cells = [places[n][:-1] for n in order]
+    else:
+        by_block = made.groupby([*keys, "block"]).mean().reset_index()
+        cells = list(zip(*(by_block[key].tolist() for key in keys), strict=True))
     by_block = by_block.drop(columns=keys).set_index("block")
     ends = [n for n in range(1, len(cells) + 1) if n == len(cells) or cells[n] != cells[n - 1]]
     return {cells[a]: by_block.iloc[a:b] for a, b in zip([0, *ends], ends, strict=False)}
@@ -133,6 +139,7 @@ class Measures:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.external = ns_per_switch(run)
+        self._added: dict[tuple[str, str], dict[int, float]] = {}
         self._cells = _cost_cells(run)
         self._tried, self._instruments = _tried(run)
         planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
@@ -153,11 +160,12 @@ class Measures:
         return cell[column].dropna()
 
     def _per_switch(self, arm: str, pace: str) -> pd.Series[float]:
-        e = self.external
-        cell = e[(e["arm"] == arm) & (e["pace"] == pace)]
-        return pd.Series(
-            cell["value"].to_numpy(dtype=float), index=cell["block"].to_numpy(dtype=int)
-        )
+        if not self._added:
+            names = ("arm", "pace", "block", "value")
+            for a, p, block, value in zip(*(self.external[n].tolist() for n in names), strict=True):
+                self._added.setdefault((a, p), {})[int(block)] = float(value)
+        found = self._added.get((arm, pace), {})
+        return pd.Series(list(found.values()), index=np.array(list(found), dtype=int), dtype=float)
 
     def _others(self, arm: str, level: int, replica: int, pace: str) -> pd.Series[float]:
         rate = self.column("switch_ratio", "off", arm, level, replica)
