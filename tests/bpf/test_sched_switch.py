@@ -49,7 +49,10 @@ def test_processes_and_idle_fill_the_cpus(start: Start, workload: Workload) -> N
     accounted = sum(
         record["idle_ns"] + sum(ns for _, _, ns in record["processes"]) for record in records
     )
-    assert accounted < 1.01 * elapsed
+    # A switch from idle that the kernel does not report leaves the task's time in idle's as well;
+    # on Linux 6.18 they are the first process's. It shows in the collector's own count.
+    twice = collector.cpu_ns(1) if closing["missed"] else 0
+    assert accounted < 1.01 * elapsed + twice
     assert accounted > 0.99 * elapsed - stolen
     assert closing["lost"] == 0 and closing["recursion_misses"] == 0
 

@@ -314,14 +314,22 @@ def test_a_program_that_was_not_built_is_told_before_anything_is_measured(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "closing", ['{"scrape_at_ns": null}', '{"kernel_ns": 1.5, "lost": "many"}', "[]", "\\\\xff"]
+    ("closing", "child"),
+    [
+        ('{"scrape_at_ns": null}', "sleep 600"),  # a child that holds the pipe open: waited for
+        ('{"kernel_ns": 1.5, "lost": "many"}', "sleep 600 3>&-"),
+        ("[]", "sleep 600 3>&-"),
+        ("\\\\xff", "sleep 600 3>&-"),
+    ],
 )
-def test_an_agent_with_a_senseless_closing_line_does_not_end_the_run(tmp_path, clean, closing):
+def test_an_agent_with_a_senseless_closing_line_does_not_end_the_run(
+    tmp_path, clean, closing, child
+):
     plan = make_plan(tmp_path, names=("idle", "busy"), blocks=1)
     values = json.loads(plan.read_text())
     script = (
         f"echo ready >&3; end() {{ printf '%b' '{closing}\\n' >&3; exit 0; }}; "
-        "trap end TERM; sleep 600 & wait"
+        f"trap end TERM; {child} & wait"
     )
     values["arms"]["idle"]["command"] = ["bash", "-c", script.replace("{", "{{").replace("}", "}}")]
     plan.write_text(json.dumps(values))
