@@ -198,6 +198,8 @@ def _whole(
     file: Path, name: str, cells: Sequence[str], lines: list[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Whole numbers of 64 bits, and where the field is empty."""
+    if not any(cells):
+        return np.zeros(len(cells), dtype=np.int64), np.ones(len(cells), dtype=bool)
     try:
         numbers = np.array([int(cell) if cell else 0 for cell in cells], dtype=np.int64)
     except ValueError:
