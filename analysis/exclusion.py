@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.rows import valid
+
 COLUMNS = ["block", "processes_target", "window_ns", "agent_ns", "harness_ns", "bpf_run_ns"]
 COLUMNS += ["busy_ns", "steal_ns"]
 WORDS = {"steal_percent_core": "steal", "foreign_percent_core": "foreign load"}
@@ -41,8 +43,7 @@ class Excluded:
 
 def windows(trials: pd.DataFrame) -> pd.DataFrame:
     """Per valid cost window after the warm-up: block, and both loads in percent of one core."""
-    valid = (trials["kind"] == "cost") & (trials["status"] == "ok") & (trials["block"] > 0)
-    rows = trials.loc[valid, COLUMNS]  # of fifty columns: to select them all is what takes time
+    rows = trials[COLUMNS][valid(trials, "cost")]
 
     def ns(column: str) -> pd.Series[float]:
         return pd.Series(rows[column].to_numpy(dtype=float, na_value=np.nan), index=rows.index)

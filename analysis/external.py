@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.load import Run
+from analysis.rows import valid
 from analysis.statistics.intervals import Interval, mean_interval
 from analysis.workloads import DEFAULT, of_planned, of_rows
 
@@ -56,10 +57,9 @@ def events(run: Run) -> pd.DataFrame:
     program's share not yet told apart), events, run_ns and runs (kernel statistics; NaN where they
     are off or missing).
     """
-    names = ["trial", "block", "kind", "arm", "statistics", "status", "work_ns", "events"]
-    trials = run.trials[[*names, "bpf_run_ns", "bpf_run_count"]]
-    ok = (trials["kind"] == "external") & (trials["status"] == "ok") & (trials["block"] > 0)
-    rows = trials[ok].dropna(subset=["work_ns", "events"])
+    names = ["trial", "block", "arm", "statistics", "work_ns", "events"]
+    rows = run.trials[[*names, "bpf_run_ns", "bpf_run_count"]][valid(run.trials, "external")]
+    rows = rows.dropna(subset=["work_ns", "events"])
     planned = _planned(run).reindex(rows["trial"].astype(int))
 
     def number(column: str) -> npt.NDArray[np.float64]:

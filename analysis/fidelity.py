@@ -35,17 +35,20 @@ FORGIVEN = 0.25  # share of trials beyond what is allowed that one bad moment ex
 
 def _trials(run: Run) -> pd.DataFrame:
     """Rows of kind fidelity outside the warm-up, with the workload's default filled in."""
-    names = ["trial", "block", "kind", "arm", "status", "reason", "known_ns", "reported_ns"]
-    t = run.trials[[*names, "workload"]]
-    t = t[(t["kind"] == "fidelity") & (t["block"] > 0)]
+    names = ["trial", "block", "arm", "status", "reason", "known_ns", "reported_ns", "workload"]
+    own = run.trials["kind"].to_numpy(dtype=object) == "fidelity"
+    t: pd.DataFrame = run.trials[[*names, "kind"]][
+        own & (run.trials["block"].to_numpy(dtype=np.int64) > 0)
+    ]
     return t.assign(arm=t["arm"].astype(str), workload=of_rows(t))
 
 
-def _by_cell(frame: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+def _by_cell(frame: pd.DataFrame) -> dict[tuple[str, str], list[int]]:
+    """Places of the rows of each arm and workload."""
     places: dict[tuple[str, str], list[int]] = {}
     for n, key in enumerate(zip(frame["arm"].tolist(), frame["workload"].tolist(), strict=True)):
         places.setdefault(key, []).append(n)
-    return {key: frame.iloc[rows] for key, rows in places.items()}
+    return places
 
 
 def errors(run: Run, trials: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -98,14 +101,16 @@ def fidelity(run: Run) -> list[dict[str, Any]]:
     trials = _trials(run)
     each = errors(run, trials)
     tried, usable = _by_cell(trials), _by_cell(each)
+    errors_, limits = each["error"].to_numpy(float), each["allowed"].to_numpy(float)
+    blocks = each["block"].to_numpy(int)
     made: list[dict[str, Any]] = []
     for arm in run.arms:
         for workload in ranked({name for other, name in tried if other == arm}):
-            rows = tried[arm, workload]
-            cell = usable.get((arm, workload), each.iloc[:0])
-            error, allowed = cell["error"].to_numpy(float), cell["allowed"].to_numpy(float)
+            places = usable.get((arm, workload), [])
+            error, allowed = errors_[places], limits[places]
             at = int(np.argmax(np.abs(error) / allowed)) if len(error) else None
             if at is None:
+                rows = trials.iloc[tried[arm, workload]]
                 bad = rows[rows["status"] != "ok"]
                 first = None if bad.empty else bad.iloc[0]
                 word = "unavailable"
@@ -114,8 +119,9 @@ def fidelity(run: Run) -> list[dict[str, Any]]:
                 )
             else:
                 word, reason = _verdict(run.arms[arm], workload, error, allowed)
-            many = cell["block"].duplicated().any()
-            by_block = cell.groupby("block")["error"].mean().to_numpy(float) if many else error
+            by_block = error
+            if len(set(blocks[places].tolist())) < len(places):
+                by_block = pd.Series(error).groupby(blocks[places]).mean().to_numpy(float)
             made.append(
                 {
                     "arm": arm,

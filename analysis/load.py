@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pandera.errors
 
 from analysis import exclusion
 from analysis.order import in_order
@@ -201,7 +200,7 @@ def _whole(
     if not any(cells):
         return np.zeros(len(cells), dtype=np.int64), np.ones(len(cells), dtype=bool)
     try:
-        numbers = np.array([int(cell) if cell else 0 for cell in cells], dtype=np.int64)
+        numbers = np.array([int(cell or 0) for cell in cells], dtype=np.int64)
     except ValueError:
         for cell, line in zip(cells, lines, strict=True):
             try:
@@ -233,9 +232,11 @@ def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int
             made[column["name"]] = pd.Series([cell or None for cell in cells], dtype="string")
             present = set(cells) - {""}
             sound = sound and holds(column, list(present), "" in cells)
-    frame = pd.DataFrame(made)
+    frame = pd.DataFrame(made, copy=False)
     if sound and (table != "trials" or frame["trial"].is_unique):
         return frame, lines
+    import pandera.errors  # half a second that good data need not wait for
+
     try:
         return frame_schema(table).validate(frame), lines
     except pandera.errors.SchemaError as error:

@@ -14,13 +14,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from analysis import workers
 from analysis.contrasts import evaluate
 from analysis.load import RunError, find_runs, load_run
 from analysis.measures import LEFT_ALONE, Measures
@@ -72,9 +71,9 @@ def machines(
     Keys groups (a study and preset each, see `_group`), runs, trials, errors (a line a bad run).
     """
     found = find_runs(Path(raw_root))
-    workers = min(jobs or os.cpu_count() or 1, -(-len(found) // CHUNK))
-    if workers > 1:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    count = min(jobs or os.cpu_count() or 1, -(-len(found) // CHUNK))
+    if count > 1:
+        with workers.pool(count) as pool:
             done = list(pool.map(brief, found, chunksize=CHUNK))
     else:
         done = [brief(run) for run in found]

@@ -47,6 +47,7 @@ from analysis.external import (
     times_itself,
 )
 from analysis.load import Run
+from analysis.rows import valid
 
 NOT_PLANNED = "not planned at this level"
 LEFT_ALONE = -1  # level of trials that leave the number of processes alone
@@ -75,9 +76,7 @@ COLUMNS += ["kernel_ns", "kernel_life_ns"]
 
 def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
     """Per (arm, level, replica, statistics): a row a block; a missing number stays missing."""
-    t = run.trials
-    valid = (t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)
-    rows = t.loc[valid, COLUMNS]  # of fifty columns: to select them all is what takes time
+    rows = run.trials[COLUMNS][valid(run.trials, "cost")]  # not all fifty columns: that takes time
 
     def ns(column: str) -> pd.Series[float]:
         return pd.Series(rows[column].to_numpy(dtype=float, na_value=np.nan), index=rows.index)

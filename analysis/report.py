@@ -11,11 +11,10 @@ is written last: where it is, everything it names is there.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from analysis import workers
 from analysis.across import across
 from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
@@ -104,9 +103,9 @@ def process_all(
     found = find_runs(Path(raw_root))
     root = Path(processed_root)
     outs = [root / path.parent.name / path.name for path in found]
-    workers = min(jobs or os.cpu_count() or 1, len(found))
-    if workers > 1:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    count = min(jobs or os.cpu_count() or 1, len(found))
+    if count > 1:
+        with workers.pool(count) as pool:
             waiting = {  # the largest first, so that no worker ends long before the others
                 run: pool.submit(_try, run, out, draw)
                 for run, out in sorted(zip(found, outs, strict=True), key=_size, reverse=True)

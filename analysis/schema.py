@@ -7,11 +7,13 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandera.pandas as pa
+
+if TYPE_CHECKING:
+    import pandera.pandas as pa
 
 SCHEMA_JSON = Path(__file__).resolve().parents[1] / "data" / "schema.json"
 
@@ -46,6 +48,8 @@ def file_of(table: str) -> str:
 @functools.cache
 def frame_schema(table: str) -> pa.DataFrameSchema:
     """Pandera schema of a table: Int64 where missing is possible, order and names strict."""
+    import pandera.pandas as pa  # see `holds`
+
     made = {}
     for column in columns(table):
         checks = []
