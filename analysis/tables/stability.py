@@ -122,7 +122,8 @@ def position(r: Results) -> Table:
         shown.append([text, interval(found) if found.n else state, str(found.n)])
     note = (
         "Change of the reader's CPU in percent of the mean of its arm, level and statistics; 95 % "
-        "t intervals over blocks. The order inside blocks is random, so that neither biases a "
-        "contrast; a fixed order would have turned them into one."
+        "intervals over blocks, left out one at a time; for the drift of a fitted line. The order "
+        "inside blocks is random, so that neither biases a contrast; a fixed order would have "
+        "turned them into one."
     )
     return make_table("position", rows, ["effect", "% of the mean", "blocks"], shown, note)
