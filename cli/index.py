@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from cli import paths
 from cli.problem import Problem
+from experiment.source import git
 
 SUMMARY = "summary.json"
 SESSIONS = "sessions"
+#: Folders of what follows from several runs together.
+TOGETHER = (SESSIONS, "machines")
 
 
 def shipped() -> set[tuple[str, str]] | None:
@@ -19,12 +21,8 @@ def shipped() -> set[tuple[str, str]] | None:
     A run is shipped if git tracks it: a clone's own measurements are ignored, and are nobody
     else's.
     """
-    command = ["git", "-C", str(paths.ROOT), "ls-files", "-z", "data/raw"]
-    try:
-        listed = subprocess.run(command, capture_output=True, check=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    names = [Path(name).parts for name in listed.stdout.decode().split("\0") if name]
+    listed = git(paths.ROOT, "ls-files", "-z", "data/raw") or ""
+    names = [Path(name).parts for name in listed.split("\0") if name]
     found = {(parts[2], parts[3]) for parts in names if len(parts) > 4}
     return found or None
 
@@ -34,7 +32,7 @@ def not_among(output: Path, found: dict[str, Any]) -> str:
     names = {(run["study"], run["run"]) for run in found["runs"]}
     files = (output / "processed").glob(f"*/*/{SUMMARY}")
     there = {path.parts[-3:-1] for path in files} - names
-    more = sum(study != SESSIONS for study, _ in there)
+    more = sum(study not in TOGETHER for study, _ in there)
     return f"{more} run{'s' if more > 1 else ''}" if more else ""
 
 
@@ -48,7 +46,7 @@ def of(output: Path, only: set[tuple[str, str]] | None = None) -> dict[str, Any]
     folder = output / "processed"
     found = sorted(folder.glob(f"*/*/{SUMMARY}"))
     files = {path.parts[-3:-1]: path for path in found}
-    wanted = set(only) if only is not None else {n for n in files if n[0] != SESSIONS}
+    wanted = set(only) if only is not None else {n for n in files if n[0] not in TOGETHER}
     missing = sorted(wanted - set(files))
     if missing:
         study, run = missing[0]

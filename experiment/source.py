@@ -25,24 +25,25 @@ def source(root: Path) -> dict[str, Any] | None:
     ``changed``: a tracked file outside the measurements differs from the commit, or there is one
     that git neither knows nor ignores.
     """
-    if not _git(root, "ls-files", "--", "data/schema.json"):  # a copy inside somebody's own clone
+    if not git(root, "ls-files", "--", "data/schema.json"):  # a copy inside somebody's own clone
         return None
-    commit = _git(root, "rev-parse", "--verify", "HEAD")
-    status = _git(root, "status", "--porcelain", "--", *_CODE)
+    commit = git(root, "rev-parse", "--verify", "HEAD")
+    status = git(root, "status", "--porcelain", "--", *_CODE)
     if not commit or status is None:
         return None
     return {"commit": commit, "changed": status != ""}
 
 
-def _git(root: Path, *words: str) -> str | None:
-    git = build.tool_path("git")
-    if git is None:
+def git(root: Path, *words: str) -> str | None:
+    """What a git command prints of a tree; None without git, or where the command fails."""
+    program = build.tool_path("git")
+    if program is None:
         return None
     settings = ["safe.directory=*", "core.fsmonitor=false", "core.quotePath=true"]
     options = [word for setting in settings for word in ("-c", setting)]
     try:
         done = subprocess.run(
-            [git, "--no-optional-locks", *options, "-C", str(root), *words],
+            [program, "--no-optional-locks", *options, "-C", str(root), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_DEADLINE_S,

@@ -164,10 +164,10 @@ def count_out(build: str, trial: Mapping[str, Any]) -> tuple[int, int]:
     words = [os.path.join(build, program), option, str(events), "--cpu", str(cpu)]
     if trial["pace"] == "paced":
         words += ["--pause-us", str(round(1e6 * PAUSE_S))]
-    report = run(words, deadline_s=60 + 2 * external_seconds(trial))
+    said = run(words, deadline_s=60 + 2 * external_seconds(trial))
     if workload == "switch":
-        return int(report["billed_switches"]), int(report["cpu_ns"])
-    return int(report["events"]), int(report["work_ns"])
+        return int(said["billed_switches"]), int(said["cpu_ns"])
+    return int(said["events"]), int(said["work_ns"])
 
 
 _COUNTED = {

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from experiment import workloads
-from experiment.accounting import bpf_stats, machine
+from experiment.accounting import bpf_stats, harness, machine
 from experiment.trials.common import (
     COUNTERS,
     Invalid,
@@ -31,7 +31,8 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         with programs_of(before, group, row) as programs:
             bpf_before = programs.read()
             began = time.monotonic_ns()
-            billed, work_ns = workloads.count_out(setting.paths["build"], trial)
+            with harness.stopped(setting.polling):
+                billed, work_ns = workloads.count_out(setting.paths["build"], trial)
             ended = time.monotonic_ns()
             bpf_after = programs.read()
         row.update(

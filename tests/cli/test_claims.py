@@ -97,6 +97,11 @@ def test_only_tracked_runs_are_shipped_and_only_they_are_judged(output: Path) ->
     assert index.not_among(output, index.of(output, one)) == ""
     assert index.of(output, one)["sessions"] == []
     assert index.of(output)["sessions"] == [{"runs": ["mine"]}]
+    machines = output / "processed" / "machines" / "processes-paper" / "summary.json"
+    machines.parent.mkdir(parents=True)
+    machines.write_text(json.dumps({"machines": 3}))
+    assert len(index.of(output)["runs"]) == len(one)
+    assert index.not_among(output, {"runs": []}) == "1 run"
 
 
 def test_a_block_of_the_readme_is_exchanged_and_the_rest_stays() -> None:

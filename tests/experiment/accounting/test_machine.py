@@ -1,17 +1,20 @@
 """System counters: parsed as the kernel means them, differences never negative."""
 
 import ast
+import contextlib
 import os
 import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiment.accounting import harness, machine, memory, schedstat
+from experiment.trials import external
 
 STAT = """\
 cpu  100 10 50 {idle} {iowait} 3 4 7 44 45
@@ -105,6 +108,36 @@ def test_drivers_that_poll_stand_still_inside_a_window_and_go_on_after_it():
         time.sleep(0.05)
         assert state(kernel.pid) == b"S"
         kernel.kill()
+
+
+def test_drivers_that_poll_stand_still_while_events_are_counted_out(monkeypatch, tmp_path):
+    seen = []
+
+    class Still:
+        def check_alive(self): ...
+
+        def stop(self):
+            return {}
+
+    @contextlib.contextmanager
+    def running(*_):
+        yield Still(), SimpleNamespace(pids=list), 1
+
+    with subprocess.Popen(["sleep", "60"]) as kernel:
+
+        def count_out(*_):
+            time.sleep(0.05)
+            seen.append(state(kernel.pid))
+            return 1, 1
+
+        monkeypatch.setattr(external, "running", running)
+        monkeypatch.setattr(external.workloads, "count_out", count_out)
+        setting = SimpleNamespace(polling=[kernel.pid], paths={"build": str(tmp_path)})
+        external.measure({"statistics": "off"}, setting, {}, [])
+        time.sleep(0.05)
+        seen.append(state(kernel.pid))
+        kernel.kill()
+    assert seen == [b"T", b"S"]
 
 
 def test_only_what_a_driver_has_started_is_stopped_and_never_what_a_shell_has(tmp_path):
