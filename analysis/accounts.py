@@ -7,7 +7,8 @@
                    which the machine switches by itself
 
     statistics cost   external on - external off: what switching statistics on costs by itself;
-                      unattached: the same of the null agent's trials, whose work runs no program
+                      unattached: the same of the turns without a program, those of all trials
+                      on the event together (before schema 3: of the null agent's trials)
     residual          external off - statistics
     unexplained       residual less the residual of the empty program on the same event
 
@@ -31,7 +32,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from analysis.external import NULL_AGENT, PACES, added, events, paired_difference
+from analysis.external import NULL_AGENT, PACES, added, events, has_turns, paired_difference
 from analysis.measures import Measures
 from analysis.statistics.intervals import Interval, mean_interval
 from analysis.text import interval, number
@@ -66,7 +67,10 @@ class _Cells:
 
     def __init__(self, measures: Measures) -> None:
         self.measures, self.run = measures, measures.run
+        self.has_turns = has_turns(self.run)
         each = events(self.run)
+        names = ["workload", "pace", "statistics", "block"]
+        self.alone = each.groupby(names)["alone"].mean()
         self.each, self.added = _split(each), _split(added(each))
         self.arms = self.run.arms
         self.numbers: dict[Key, set[int]] = {}
@@ -94,10 +98,14 @@ class _Cells:
 
     def unattached(self, workload: str, pace: str) -> Interval:
         """Cost of statistics where no program is attached, ns per event."""
-        on, off = (
-            _by_block(self.each.get((NULL_AGENT, workload, pace, state))) for state in ("on", "off")
-        )
-        return paired_difference(on, off)
+        return paired_difference(*(self.bare(workload, pace, state) for state in ("on", "off")))
+
+    def bare(self, workload: str, pace: str, state: str) -> pd.Series[float]:
+        """Ns per event where no program is attached, by block."""
+        if not self.has_turns:
+            return _by_block(self.each.get((NULL_AGENT, workload, pace, state)))
+        key = (workload, pace, state)
+        return self.alone.loc[key] if key in self.alone.index else pd.Series(dtype=float)
 
     def statistics(self, arm: str, workload: str, pace: str) -> tuple[pd.Series[float], float]:
         """Kernel statistics: ns per run by block, and runs per counted event over all blocks."""
@@ -139,7 +147,8 @@ class _Cells:
     def reason(self, arm: str, workload: str, pace: str) -> str:
         """Why an account is missing, in words."""
         trials = self.run.trials[["trial", "block", "status", "reason"]]
-        for name, state in product((arm, NULL_AGENT), ("off", "on")):
+        needed = (arm,) if self.has_turns else (arm, NULL_AGENT)
+        for name, state in product(needed, ("off", "on")):
             numbers = self.numbers.get((name, workload, pace, state), set())
             rows = trials[trials["trial"].isin(numbers) & (trials["block"] > 0)]
             if not (rows["status"] == "ok").any():
@@ -152,7 +161,7 @@ class _Cells:
                 return f"{what}: {first['status']}: {said}"
         if self.statistics(arm, workload, pace)[0].empty:
             return "kernel statistics counted no run of its program"
-        return "its trials and the null agent's share no valid block"
+        return "its trials share no valid block"
 
 
 def _mean(series: pd.Series[float]) -> Interval:
@@ -198,6 +207,23 @@ def accounts(measures: Measures) -> list[Entry]:
         entry["verdict"], entry["text"] = judge(entry, reason)
         made.append(entry)
     return made
+
+
+def of_nothing(measures: Measures) -> list[Entry]:
+    """What the external instrument says that the null agent adds: its own error, which should be 0.
+
+    Keys workload, pace, statistics, interval (ns per event). Empty before schema 3.
+    """
+    cells = _Cells(measures)
+    if not cells.has_turns:
+        return []
+    found = {key[1:]: values for key, values in cells.added.items() if key[0] == NULL_AGENT}
+    return [
+        {"workload": w, "pace": p, "statistics": s, "interval": _mean(_by_block(found[w, p, s]))}
+        for w in ranked({key[0] for key in found})
+        for p, s in product(PACES, ("off", "on"))
+        if (w, p, s) in found
+    ]
 
 
 def _half(value: Interval) -> float:

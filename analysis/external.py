@@ -1,12 +1,16 @@
 """What a program adds to other tasks' events, and whether two instruments agree on an arm's cost.
 
 External instrument: a fixed count of work (`events`: billed context switches, program starts, ...)
-is timed with the arm attached and, close by in the same block, with the null agent in its place.
-One value per block, workload, pace and state of the statistics, the mean over the block's rounds of
+is timed in turns of one process, without the arm, with it, with it, and without it. One value per
+block, workload, pace and state of the statistics, the mean over the block's rounds of
 
-    ns per event = work_ns[arm] / events - work_ns[null_agent] / events
+    ns per event = (work_ns - unattached_ns) / events
 
-so that drift between blocks cancels and the block stays the unit of inference.
+so that drift cancels and the block stays the unit of inference. The null agent, which has no
+program, goes through the same: what it is said to add is the instrument's own error.
+
+Runs of schema 1 and 2 have no turns: there the null agent's trial, close by in the same block, is
+what is taken off.
 """
 
 from __future__ import annotations
@@ -24,8 +28,14 @@ from analysis.workloads import DEFAULT, of_planned, of_rows
 
 NULL_AGENT = "null_agent"
 PACES = ("paced", "hot")
+TURNS_SINCE = 3  # schema in which an external trial has turns without the arm
 HOOK = "sched_switch"  # the event whose rate every row records
 TIMER = "bpf_timer"  # kernel statistics do not count a kernel timer's runs
+
+
+def has_turns(run: Run) -> bool:
+    """True if each external trial has turns of its own without the arm."""
+    return int(run.manifest["schema"]) >= TURNS_SINCE
 
 
 def in_other_tasks(run: Run, arm: str) -> bool:
@@ -53,11 +63,11 @@ def _planned(run: Run) -> pd.DataFrame:
 def events(run: Run) -> pd.DataFrame:
     """A row a valid external trial, the null agent's included.
 
-    Columns arm, workload, pace, statistics, block, round, value (ns of work per event, the
-    program's share not yet told apart), events, run_ns and runs (kernel statistics; NaN where they
-    are off or missing).
+    Columns arm, workload, pace, statistics, block, round, value (ns of work per event with the arm
+    attached), alone (the same without it; NaN before schema 3), events, run_ns and runs (kernel
+    statistics; NaN where they are off or missing).
     """
-    names = ["trial", "block", "arm", "statistics", "work_ns", "events"]
+    names = ["trial", "block", "arm", "statistics", "work_ns", "unattached_ns", "events"]
     rows = run.trials[[*names, "bpf_run_ns", "bpf_run_count"]][valid(run.trials, "external")]
     rows = rows.dropna(subset=["work_ns", "events"])
     planned = _planned(run).reindex(rows["trial"].astype(int))
@@ -74,6 +84,7 @@ def events(run: Run) -> pd.DataFrame:
             "block": rows["block"].astype(int),
             "round": planned["round"].to_numpy(),
             "value": number("work_ns") / number("events"),
+            "alone": number("unattached_ns") / number("events"),
             "events": number("events"),
             "run_ns": number("bpf_run_ns"),
             "runs": number("bpf_run_count"),
@@ -84,29 +95,29 @@ def events(run: Run) -> pd.DataFrame:
 def added(each: pd.DataFrame) -> pd.DataFrame:
     """Columns arm, workload, pace, statistics, block, value: added ns per event, from `events`.
 
-    For blocks with a valid pair of rows, arm and null agent under the same load and statistics. A
-    block can repeat the pair in rounds, siblings close in time: each round is paired by itself,
-    one with an invalid row is left out, and the rounds of a block are averaged.
+    The null agent's rows are the instrument's own error; before schema 3 it has none. Rounds of a
+    block are averaged, an invalid one is left out.
     """
     keys = ["arm", "workload", "pace", "statistics", "block"]
-    rows = list(zip(*(each[name].tolist() for name in [*keys, "round", "value"]), strict=True))
-    null = {row[1:6]: row[6] for row in rows if row[0] == NULL_AGENT}
-    paired = [row for row in rows if row[0] != NULL_AGENT and row[1:6] in null]
-    if not paired:
-        return pd.DataFrame(columns=[*keys, "value"]).astype({"block": int, "value": float})
-    cells = sorted({row[:5] for row in paired})
-    number = {cell: n for n, cell in enumerate(cells)}
-    apart = pd.Series([row[6] - null[row[1:6]] for row in paired], dtype=float)
-    means = apart.groupby([number[row[:5]] for row in paired]).mean()
-    made = pd.DataFrame(cells, columns=keys)
-    return made.assign(value=means.to_numpy(dtype=float))
+    apart = each.assign(value=each["value"] - each["alone"].fillna(_siblings(each)))
+    return apart.dropna(subset=["value"]).groupby(keys, as_index=False)["value"].mean()
+
+
+def _siblings(each: pd.DataFrame) -> pd.Series[float]:
+    """What the null agent's trial took under the same load in the same round; NaN for its own."""
+    keys = ["workload", "pace", "statistics", "block", "round"]
+    is_null = each["arm"] == NULL_AGENT
+    null = each[is_null].set_index(keys)["value"]
+    wanted = pd.MultiIndex.from_frame(each[keys])
+    found = pd.Series(null.reindex(wanted).to_numpy(dtype=float), index=each.index)
+    return found.mask(is_null)
 
 
 def ns_per_switch(run: Run) -> pd.DataFrame:
     """Columns arm, pace, block, value: added ns per context switch, statistics off."""
     found = added(events(run))
     switch = (found["workload"] == DEFAULT["external"]) & (found["statistics"] == "off")
-    return found[switch][["arm", "pace", "block", "value"]].reset_index(drop=True)
+    return found[switch & (found["arm"] != NULL_AGENT)][["arm", "pace", "block", "value"]].reset_index(drop=True)
 
 
 def calibrated(run: Run, arm: str) -> bool:
@@ -130,7 +141,7 @@ def external_reason(run: Run, arm: str, pace: str = "paced") -> str:
     trials = run.trials[(run.trials["kind"] == "external") & (run.trials["pace"] == pace)]
     switch = (of_rows(trials) == DEFAULT["external"]) & (trials["statistics"] == "off")
     trials = trials[switch]
-    for name in (arm, NULL_AGENT):
+    for name in (arm,) if has_turns(run) else (arm, NULL_AGENT):
         rows = trials[trials["arm"] == name]
         if rows.empty:
             return f"the run has no {pace} calibration of {name}"

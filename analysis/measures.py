@@ -23,8 +23,8 @@ A cell is arm, replica and process level; a measure fixes the state of the kerne
 
 Propagation.  The headline is formed inside each block from that block's own reader, switch rate and
 calibration, H_b = a_b + r_b c_b, and its interval is the t interval of the H_b.  That carries the
-variances of a, r and c and all their covariances without a first-order expansion: with a and r from
-one trial they are correlated, and the c of all arms share the null agent's trial of their block.
+variances of a, r and c and all their covariances without a first-order expansion: a and r are from
+one trial, and before schema 3 the c of all arms share the null agent's trial of their block.
 For independent parts it is the same as var(a) + r^2 var(c) + c^2 var(r), each over n.
 
 A program that runs in the reader's own task (context none or own) is inside agent_ns already:

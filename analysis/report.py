@@ -37,6 +37,7 @@ TABLES = (
     instrument.fidelity,
     accounts.accounts_of_one_cost,
     accounts.cost_of_statistics,
+    accounts.external_of_nothing,
     instrument.calibration,
     instrument.crosscheck,
     instrument.noise,

@@ -42,6 +42,7 @@ class Results:
     harness: dict[str, Any]
     fidelity: list[dict[str, Any]]
     accounts: list[dict[str, Any]]
+    of_nothing: list[dict[str, Any]]
     answers: dict[str, dict[str, Any]]
     lines: list[scaling.Line]
     warnings: list[str]
@@ -148,6 +149,7 @@ def compute(run: Run) -> Results:
         harness=noise.harness(measures),
         fidelity=true_or_not,
         accounts=accounts.accounts(measures),
+        of_nothing=accounts.of_nothing(measures),
         answers=answers.answers(run, lines, true_or_not),
         lines=lines,
         warnings=checks.warnings(run) + noise.warnings(measures),

@@ -18,6 +18,9 @@ PER_PROCESS_S = 1 / 5000
 #: before each exec, open or send. The caches cool as they do on a machine with a few wake-ups a
 #: second on each CPU; back to back they never do.
 PAUSE_S = 0.010
+#: Turns of external work in one trial: one to warm up, one without the arm, two with it, and one
+#: without it again, so that a steady drift of the machine is the same on both sides.
+TURNS = 5
 #: One event of external work, by workload and pace.
 EVENT_S = {
     "switch": {"hot": 5e-6, "paced": PAUSE_S / 2 + 5e-5},
@@ -57,7 +60,12 @@ def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any]) -> float:
 
 
 def external_seconds(trial: Mapping[str, Any]) -> float:
-    """The fixed count of work of one trial."""
+    """All turns of one trial."""
+    return TURNS * turn_seconds(trial)
+
+
+def turn_seconds(trial: Mapping[str, Any]) -> float:
+    """The fixed count of work, made once."""
     return float(trial["events"] * EVENT_S[trial.get("workload", "switch")][trial["pace"]])
 
 

@@ -10,8 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: Events that can be counted out, for trials of kind ``external``.
-EVENTS = ("switch", "exec", "open", "send")
+#: Events that can be counted out, for trials of kind ``external``: the generator of each, and its
+#: option for their number.
+COUNTED = {
+    "switch": ("pipe_switch", "--switches"),
+    "exec": ("fixed_work", "--execs"),
+    "open": ("fixed_work", "--opens"),
+    "send": ("fixed_work", "--sends"),
+}
+EVENTS = tuple(COUNTED)
 #: Patterns of CPU use, for trials of kind ``fidelity``.
 KNOWN_USE = ("steady", "bursty", "children", "busy", "threads", "exits", "leader_exits")
 

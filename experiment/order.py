@@ -4,8 +4,8 @@ Block 0 is the warm-up. Each later block holds every cell once, in an order of i
 process counts in random order, so that the workload changes once per count, and inside a count
 the cells in random order. External trials form one run of neighbours at their process count, before
 or after its cells by the toss of a coin. They come in rounds, one workload, state of the
-statistics and pace at a time, so that attached and unattached siblings lie a second or two apart:
-the machine drifts by more than the effect. Fidelity trials come after the last block, in blocks of
+statistics and pace at a time, so that what is compared lies close together: the machine drifts by
+more than the effect. Fidelity trials come after the last block, in blocks of
 their own from ``blocks + 1`` on, each with every arm under every load of known use.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,

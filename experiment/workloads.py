@@ -17,10 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiment import kernel
+from experiment import kernel, loads
 from experiment.accounting import machine
 from experiment.collector import Failed, spawn
-from experiment.estimate import PAUSE_S, external_seconds
 from experiment.loads import Load, known_use
 
 _START_DEADLINE_S = 120.0
@@ -110,7 +109,8 @@ def report(process: subprocess.Popen[bytes], deadline_s: float) -> dict[str, Any
     except subprocess.TimeoutExpired as problem:
         raise Failed(f"{name} did not end within {deadline_s:.0f} s") from problem
     if process.returncode:
-        raise Failed(f"{name}: {error.decode(errors='replace').strip()}")
+        words = error.decode(errors="replace").strip()
+        raise Failed(f"{name}: {words or f'ended with status {process.returncode}'}")
     try:
         said: dict[str, Any] = json.loads(output)
     except ValueError as problem:
@@ -124,12 +124,15 @@ def _detach() -> None:
 
 
 @contextlib.contextmanager
-def started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A generator as a child that dies with the runner and never outlives the block."""
+def started(words: list[str], asked: bool = False) -> Iterator[subprocess.Popen[bytes]]:
+    """A generator as a child that dies with the runner and never outlives the block.
+
+    ``asked``: it gets a standard input, over which it is told when to work.
+    """
     try:
         process = subprocess.Popen(
             words,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if asked else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             preexec_fn=_detach,
@@ -142,9 +145,10 @@ def started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
         if process.poll() is None:
             process.kill()
         process.wait()
-        for stream in (process.stdout, process.stderr):
+        for stream in (process.stdin, process.stdout, process.stderr):
             if stream:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
 
 
 def words_of(build: str, load: Load) -> list[str]:
@@ -152,37 +156,11 @@ def words_of(build: str, load: Load) -> list[str]:
     return [os.path.join(build, load.program), *load.arguments]
 
 
-def count_out(build: str, trial: Mapping[str, Any]) -> tuple[int, int]:
-    """Make the events of an external trial on the last CPU: (events billed, what they took in ns).
-
-    Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S`` before each exchange of
-    context switches and before each exec, open or send, as an ordinary machine does.
-    """
-    workload, events = trial.get("workload", "switch"), int(trial["events"])
-    program, option = _COUNTED[workload]
-    cpu = max(os.sched_getaffinity(0))
-    words = [os.path.join(build, program), option, str(events), "--cpu", str(cpu)]
-    if trial["pace"] == "paced":
-        words += ["--pause-us", str(round(1e6 * PAUSE_S))]
-    said = run(words, deadline_s=60 + 2 * external_seconds(trial))
-    if workload == "switch":
-        return int(said["billed_switches"]), int(said["cpu_ns"])
-    return int(said["events"]), int(said["work_ns"])
-
-
-_COUNTED = {
-    "switch": ("pipe_switch", "--switches"),
-    "exec": ("fixed_work", "--execs"),
-    "open": ("fixed_work", "--opens"),
-    "send": ("fixed_work", "--sends"),
-}
-
-
 def programs(trial: Mapping[str, Any]) -> set[str]:
     """Names of the generators that a trial needs."""
     needed = {"idle_processes"} if trial["processes"] is not None else set()
     if trial["kind"] == "external":
-        program, _ = _COUNTED[trial.get("workload", "switch")]
+        program, _ = loads.COUNTED[trial.get("workload", "switch")]
         needed |= {program} | ({"exec_step"} if trial.get("workload") == "exec" else set())
     if trial["kind"] == "fidelity":
         needed.add(known_use(trial).program)

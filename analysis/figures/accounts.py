@@ -118,7 +118,7 @@ def caption(r: Results, rows: list[Row]) -> str:
     """What is shown; the machine and the date are added by the caller."""
     text = (
         "Independent accounts of one cost, log scale. External: added time of a fixed count of "
-        "events with the program attached, less the same with the null agent, kernel statistics "
+        "events with the program attached, less the same without it, kernel statistics "
         "off (filled) and on (open); paced: 10 ms of idling before each, hot: back to back. Kernel "
         "statistics: run time per run in those same trials. "
     )

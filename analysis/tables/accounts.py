@@ -55,7 +55,7 @@ def accounts_of_one_cost(r: Results) -> Table | None:
         shown,
         "Nanoseconds per event or run, mean [95 % t interval] over blocks; each difference is "
         "formed inside its block, so that its interval is the joint one. External: fixed work with "
-        "the program attached less the same with the null agent. Kernel statistics: run_time_ns / "
+        "the program attached less the same without it. Kernel statistics: run_time_ns / "
         "run_cnt in the same external trials. Published method in place: the same quotient in the "
         "cost trials. Agree: the interval of external (off) less kernel statistics holds 0 and is "
         "narrow, or lies inside a tenth of the cost. Explained: it does so once the residual of "
@@ -82,8 +82,33 @@ def cost_of_statistics(r: Results) -> Table | None:
         rows,
         [*head, "runs per event"],
         shown,
-        "The same fixed work with kernel statistics on less off, paired by block. Attached: with "
-        "the program, net of the null agent. Unattached: the null agent's own trials, whose work "
-        "runs no program. Runs per event above 1: the program also runs where nothing is counted, "
+        "The same fixed work with kernel statistics on less off, paired by block. Attached: what "
+        "the program adds. Unattached: the work where no program runs. Runs per event above 1: the program also runs where nothing is counted, "
         "as on switches to the idle task and for the rest of the machine.",
+    )
+
+
+def external_of_nothing(r: Results) -> Table | None:
+    """What the external instrument sees where nothing is attached; None where it was not tried."""
+    if not r.of_nothing:
+        return None
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for e in r.of_nothing:
+        found: Interval = e["interval"]
+        known = found.low is not None and found.high is not None
+        row: Row = {key: e[key] for key in ("workload", "pace", "statistics")}
+        row |= {**ends("added_ns", found), "blocks": found.n}
+        row["holds_0"] = found.low <= 0 <= found.high if known else None  # type: ignore[operator]
+        rows.append(row)
+        what = [in_words(e["workload"]), e["pace"], e["statistics"]]
+        word = {True: "nothing, as it should be", False: "an error", None: found.note}
+        shown.append([*what, interval(found), str(found.n), word[row["holds_0"]]])
+    return make_table(
+        "external_of_nothing",
+        rows,
+        ["event", "pace", "statistics", "added, ns per event", "blocks", "it sees"],
+        shown,
+        "The external instrument on the null agent, which attaches nothing: what it says to be "
+        "added is its own error. Of twenty such intervals one misses 0 by chance.",
     )

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * fixed_work --execs N | --opens N | --sends N [--pause-us U] [--cpu C]: N events of one kind on one
- * CPU, nothing else. Hot (no pause): back to back. Paced: U microseconds of sleep before each event,
- * so that the CPU goes idle.
+ * fixed_work --execs N | --opens N | --sends N [--pause-us U] [--cpu C] [--turns T]: N events of one
+ * kind on one CPU, nothing else. Hot (no pause): back to back. Paced: U microseconds of sleep before
+ * each event, so that the CPU goes idle. T turns of as many, each begun by a byte on standard input,
+ * or one turn at once.
  *
  *   execs  one process executes the tiny static program exec_step N times over; each time it is that
  *          program which executes itself again
  *   opens  openat(2) of /dev/null, and close(2)
  *   sends  sendto(2) of one byte over a socket pair, and recvfrom(2): the queue never grows
  *
- * Prints one JSON line:
+ * Prints one JSON line a turn:
  *   events   N
  *   wall_ns  from before the first to after the last
  *   work_ns  what the events took. Hot: CPU time of the process. Paced: for opens and sends the sum
@@ -29,8 +30,9 @@
 #include "arguments.h"
 #include "clock.h"
 #include "pin.h"
+#include "turns.h"
 
-static long long execs, opens, sends, pause_us, cpu = -1;
+static long long execs, opens, sends, pause_us, cpu = -1, turns;
 
 static void fail(const char *what)
 {
@@ -128,14 +130,27 @@ static uint64_t execute_programs(void)
 	       (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000ull;
 }
 
+static void take_turn(void)
+{
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), work_ns;
+
+	work_ns = execs	  ? execute_programs()
+		  : opens ? make(opens, open_file)
+			  : make(sends, send_byte);
+	printf("{\"events\":%lld,\"wall_ns\":%llu,\"work_ns\":%llu,\"cpu\":%lld}\n",
+	       execs + opens + sends, (unsigned long long)(clock_ns(CLOCK_MONOTONIC) - begin),
+	       (unsigned long long)work_ns, cpu);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argument arguments[] = {
 		{"--execs", &execs, 1, 1ll << 40},   {"--opens", &opens, 1, 1ll << 40},
 		{"--sends", &sends, 1, 1ll << 40},   {"--pause-us", &pause_us, 0, 999999},
-		{"--cpu", &cpu, 0, CPU_SETSIZE - 1}, {0},
+		{"--cpu", &cpu, 0, CPU_SETSIZE - 1}, {"--turns", &turns, 1, 1ll << 20},
+		{0},
 	};
-	uint64_t begin, work_ns;
 
 	parse_arguments(argc, argv, arguments);
 	if (!!execs + !!opens + !!sends != 1) {
@@ -148,12 +163,6 @@ int main(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
 		fail("socketpair");
-	begin = clock_ns(CLOCK_MONOTONIC);
-	work_ns = execs	  ? execute_programs()
-		  : opens ? make(opens, open_file)
-			  : make(sends, send_byte);
-	printf("{\"events\":%lld,\"wall_ns\":%llu,\"work_ns\":%llu,\"cpu\":%lld}\n",
-	       execs + opens + sends, (unsigned long long)(clock_ns(CLOCK_MONOTONIC) - begin),
-	       (unsigned long long)work_ns, cpu);
+	take_turns(turns, take_turn);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * pipe_switch --switches N [--pause-us U] [--cpu C]: two processes on one CPU hand a byte to and
- * fro over pipes. Each hand-over blocks one and wakes the other: N forced context switches.
+ * pipe_switch --switches N [--pause-us U] [--cpu C] [--turns T]: two processes on one CPU hand a
+ * byte to and fro over pipes. Each hand-over blocks one and wakes the other: N forced context
+ * switches. T turns of as many, each begun by a byte on standard input, or one turn at once.
  *
  * Hot (no pause): back to back. Paced: the first process sleeps U microseconds before each round
  * trip, so that the CPU goes idle: two further switches, to the idle task and back.
@@ -9,7 +10,7 @@
  * The kernel bills the time spent in a sched_switch hook to the task that is switched IN. A switch
  * to the idle task is therefore in nobody's cpu_ns: billed_switches leaves those out.
  *
- * Prints one JSON line:
+ * Prints one JSON line a turn:
  *   switches         forced ones: N, and two for each pause
  *   billed_switches  those of them whose hook time is part of cpu_ns
  *   wall_ns, cpu_ns  from the first hand-over to the last; cpu_ns of both processes
@@ -25,6 +26,7 @@
 #include "arguments.h"
 #include "clock.h"
 #include "pin.h"
+#include "turns.h"
 
 #define GO   'g'
 #define STOP 's'
@@ -34,7 +36,9 @@ struct usage {
 	long voluntary, involuntary;
 };
 
-static long long switches, pause_us, cpu = -1;
+static long long switches, pause_us, cpu = -1, turns;
+static int there[2], back[2], result[2];
+static pid_t child;
 
 static void fail(const char *what)
 {
@@ -74,19 +78,22 @@ static char take(int fd)
 	return byte;
 }
 
-static void answer(int in, int out, int result)
+static void answer(void)
 {
 	struct usage start, used;
+	char byte;
 
-	take(in);
-	start = own_usage();
-	do {
-		give(out, GO);
-	} while (take(in) != STOP);
-	used = used_since(start);
-	used.voluntary--; /* the wait between the start and the first hand-over */
-	if (write(result, &used, sizeof(used)) != sizeof(used))
-		fail("write");
+	close(there[1]);
+	while (read(there[0], &byte, 1) == 1) { /* a turn each */
+		start = own_usage();
+		do {
+			give(back[1], GO);
+		} while (take(there[0]) != STOP);
+		used = used_since(start);
+		used.voluntary--; /* the wait between the start and the first hand-over */
+		if (write(result[1], &used, sizeof(used)) != sizeof(used))
+			fail("write");
+	}
 	_exit(0);
 }
 
@@ -98,40 +105,12 @@ static void rest(void)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-int main(int argc, char **argv)
+static void take_turn(void)
 {
-	static const struct argument arguments[] = {
-		{"--switches", &switches, 1, 1ll << 40},
-		{"--pause-us", &pause_us, 0, 60000000},
-		{"--cpu", &cpu, 0, CPU_SETSIZE - 1},
-		{0},
-	};
-	int there[2], back[2], result[2];
-	long long pauses;
+	long long pauses = pause_us ? (switches + 1) / 2 : 0;
 	struct usage start, first, second;
 	uint64_t begin, wall_ns;
-	pid_t child, parent = getpid();
 
-	parse_arguments(argc, argv, arguments);
-	if (!switches) {
-		fprintf(stderr, "pipe_switch: --switches is missing\n");
-		return 2;
-	}
-	cpu = pin_to(cpu);
-	if (cpu < 0)
-		fail("pinning to the CPU given by --cpu");
-	if (pipe(there) || pipe(back) || pipe(result))
-		fail("pipe");
-	child = fork();
-	if (child < 0)
-		fail("fork");
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		answer(there[0], back[1], result[1]);
-	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	give(there[1], GO);
 	take(back[0]);
 
@@ -153,14 +132,49 @@ int main(int argc, char **argv)
 		wall_ns = clock_ns(CLOCK_MONOTONIC) - begin;
 		first = used_since(start);
 	}
-	waitpid(child, NULL, 0);
 
-	pauses = pause_us ? (switches + 1) / 2 : 0;
 	printf("{\"switches\":%lld,\"billed_switches\":%lld,\"wall_ns\":%llu,\"cpu_ns\":%llu,"
 	       "\"voluntary\":%ld,\"involuntary\":%ld,\"cpu\":%lld,\"answering_pid\":%d}\n",
 	       switches + 2 * pauses, switches + pauses, (unsigned long long)wall_ns,
 	       (unsigned long long)(first.cpu_ns + second.cpu_ns),
 	       first.voluntary + second.voluntary, first.involuntary + second.involuntary, cpu,
 	       child);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argument arguments[] = {
+		{"--switches", &switches, 1, 1ll << 40},
+		{"--pause-us", &pause_us, 0, 60000000},
+		{"--cpu", &cpu, 0, CPU_SETSIZE - 1},
+		{"--turns", &turns, 1, 1ll << 20},
+		{0},
+	};
+	pid_t parent = getpid();
+
+	parse_arguments(argc, argv, arguments);
+	if (!switches) {
+		fprintf(stderr, "pipe_switch: --switches is missing\n");
+		return 2;
+	}
+	cpu = pin_to(cpu);
+	if (cpu < 0)
+		fail("pinning to the CPU given by --cpu");
+	if (pipe(there) || pipe(back) || pipe(result))
+		fail("pipe");
+	child = fork();
+	if (child < 0)
+		fail("fork");
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		answer();
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	take_turns(turns, take_turn);
+	close(there[1]);
+	waitpid(child, NULL, 0);
 	return 0;
 }

@@ -133,7 +133,7 @@ def make_plan(
     for number, trial in enumerate(trials):
         trial["trial"] = number
     return {
-        "schema": 2,
+        "schema": 3,
         "study": study,
         "preset": "synthetic",
         "backend": "here",
@@ -228,6 +228,7 @@ def _row(
             "workload": trial["workload"],
             "events": events,
             "work_ns": round(events * (base * block_effect + ns + random.normal(0, 10))),
+            "unattached_ns": round(events * base * block_effect),
         }
     else:
         row["workload"] = trial["workload"]
@@ -244,11 +245,11 @@ def write_run(
     unavailable: Sequence[str] = (),
     upto: int | None = None,
     change: Change | None = None,
-    schema: int = 2,
+    schema: int = 3,
 ) -> Path:
     """Write a run from a plan. `change(row, trial)` edits rows; `upto` leaves it unfinished.
 
-    With `schema` 1 it is one of the first version: without the columns that came later.
+    With an older `schema` it is one of that version: without the columns that came later.
     """
     random = np.random.default_rng(seed)
     folder.mkdir(parents=True)

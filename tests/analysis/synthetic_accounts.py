@@ -107,7 +107,7 @@ def _external(
     row: dict[str, Any], trial: dict[str, Any], truth: dict[str, Truth], random: np.random.Generator
 ) -> None:
     events, on = trial["events"], trial["statistics"] == "on"
-    paid = BASE_NS[trial["workload"]] + 40.0 * trial["block"]  # a drift that pairing removes
+    paid = alone = BASE_NS[trial["workload"]] + 40.0 * trial["block"]  # a drift: pairing removes it
     if trial["arm"] != "null_agent":
         t = truth[trial["arm"]]
         paid += t.external + (t.statistics_cost if on else 0) + random.normal(0, t.noise)
@@ -116,6 +116,7 @@ def _external(
             seen = max(0.0, t.statistics + random.normal(0, t.noise / 4))
             row |= {"bpf_run_count": runs, "bpf_run_ns": round(runs * seen)}
     row |= {"workload": trial["workload"], "pace": trial["pace"], "work_ns": round(events * paid)}
+    row["unattached_ns"] = events * round(alone)
 
 
 def reported(arm: str, load: str) -> float:

@@ -156,7 +156,7 @@ def missing(row: dict[str, Any], trial: dict[str, Any]) -> None:
     ("options", "verdict", "said"),
     [
         ({"unavailable": ["sched_switch_published"]}, "not comparable", "EPERM"),
-        ({"unavailable": ["null_agent"]}, "not comparable", "EPERM"),
+        ({"unavailable": ["null_agent"], "schema": 2}, "not comparable", "EPERM"),
         ({"change": refused}, "not comparable", "statistics on: failed: BPF_ENABLE_STATS"),
         ({"change": no_runs}, "not comparable", "counted no run"),
         ({"change": missing}, "not comparable", "counted no run"),

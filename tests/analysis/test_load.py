@@ -137,7 +137,7 @@ def foreign_scrape(folder: Path) -> None:
             "manifest.json, line 1",
             "not JSON",
         ),
-        (manifest("schema", 3), "manifest.json", "schema 3, this version reads schemas 1 to 2"),
+        (manifest("schema", 4), "manifest.json", "schema 4, this version reads schemas 1 to 3"),
         (manifest("schema", True), "manifest.json", "schema True"),
         (manifest("schema", 1), "trials.csv, line 1", "column 'workload' is not in the schema"),
         (manifest("source", "abc"), "manifest.json", "'source' is not of type object"),

@@ -29,8 +29,7 @@ def test_the_headline_of_a_block_is_formed_from_its_own_rows(quick_run: Path) ->
     run = load_run(quick_run)
     cost = row(run, kind="cost", arm=EBPF, block=3, statistics="off", processes_target=600)
     work = row(run, kind="external", arm=EBPF, block=3, pace="paced")
-    idle = row(run, kind="external", arm="null_agent", block=3, pace="paced")
-    ns = (work["work_ns"] - idle["work_ns"]) / work["events"]
+    ns = (work["work_ns"] - work["unattached_ns"]) / work["events"]
     expected = 100 * (cost["agent_ns"] + cost["switches"] * ns) / cost["window_ns"]
     measures = Measures(run)
     assert measures.get("headline", EBPF, 600)[3] == pytest.approx(float(expected))
@@ -95,19 +94,22 @@ def test_calibration_recovers_the_ns_per_switch(tmp_path: Path) -> None:
     assert len(covered) == 40 and sum(covered) >= 32
 
 
-def test_calibration_is_paired_by_block(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [2, 3])
+def test_calibration_is_paired_by_block(tmp_path: Path, schema: int) -> None:
     """A drift of 1 µs a block in the work itself cancels."""
 
     def drift(row: dict[str, Any], trial: dict[str, Any]) -> None:
         if trial["kind"] == "external":
-            row["work_ns"] += trial["block"] * 1000 * trial["events"]
+            for name in {"work_ns", "unattached_ns"} & set(row):
+                row[name] += trial["block"] * 1000 * trial["events"]
 
-    plain = ns_per_switch(load_run(synthetic.quick(tmp_path / "a")))
-    drifted = ns_per_switch(load_run(synthetic.quick(tmp_path / "b", change=drift)))
+    plain = ns_per_switch(load_run(synthetic.quick(tmp_path / "a", schema=schema)))
+    drifted = ns_per_switch(load_run(synthetic.quick(tmp_path / "b", schema=schema, change=drift)))
     assert np.allclose(plain["value"], drifted["value"])
 
 
-def test_rounds_are_paired_by_themselves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [2, 3])
+def test_rounds_are_paired_by_themselves(tmp_path: Path, schema: int) -> None:
     """Two rounds a block, the second 2 µs dearer for all; where one row fails its round goes."""
     plan = synthetic.make_plan(["null_agent", EBPF], [600], 3, rounds=2)
     seen: dict[tuple[Any, ...], int] = {}
@@ -118,10 +120,13 @@ def test_rounds_are_paired_by_themselves(tmp_path: Path) -> None:
             seen[key] = seen.get(key, 0) + 1
             ns = {"null_agent": 5000, EBPF: 5100}[trial["arm"]] + 2000 * seen[key]
             row["work_ns"] = trial["events"] * ns
+            if "unattached_ns" in row:
+                row["unattached_ns"] = trial["events"] * (5000 + 2000 * seen[key])
             if key == (2, EBPF, "paced") and seen[key] == 1:
                 row |= {"status": "invalid", "reason": "stolen"}
 
-    found = ns_per_switch(load_run(synthetic.write_run(tmp_path / "run", plan, change=rounds)))
+    folder = synthetic.write_run(tmp_path / "run", plan, change=rounds, schema=schema)
+    found = ns_per_switch(load_run(folder))
     assert len(found) == 6 and np.allclose(found["value"], 100)
 
 

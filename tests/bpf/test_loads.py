@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiment import loads, workloads
+from experiment import counting, loads, workloads
 from tests.bpf import bpf_syscall
 from tests.bpf.conftest import Start
 
@@ -133,7 +133,8 @@ def test_an_empty_program_runs_at_every_event_that_is_counted_out(
     try:
         before = bpf_syscall.program_info(program).run_count
         trial = {"workload": workload, "pace": "hot", "events": events}
-        billed, _ = workloads.count_out(str(build), trial)
+        with counting.counter(str(build), trial) as counter:
+            billed, _ = counter.turn()
         runs = bpf_syscall.program_info(program).run_count - before
     finally:
         os.close(statistics)

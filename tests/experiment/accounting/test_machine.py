@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiment.accounting import harness, machine, memory, schedstat
+from experiment.estimate import TURNS
 from experiment.trials import external
 
 STAT = """\
@@ -125,19 +126,22 @@ def test_drivers_that_poll_stand_still_while_events_are_counted_out(monkeypatch,
 
     with subprocess.Popen(["sleep", "60"]) as kernel:
 
-        def count_out(*_):
-            time.sleep(0.05)
-            seen.append(state(kernel.pid))
-            return 1, 1
+        class Counter:
+            def turn(self):
+                time.sleep(0.02)
+                seen.append(state(kernel.pid))
+                return SimpleNamespace(events=1, work_ns=1)
 
         monkeypatch.setattr(external, "running", running)
-        monkeypatch.setattr(external.workloads, "count_out", count_out)
+        monkeypatch.setattr(
+            external.counting, "counter", lambda *_: contextlib.nullcontext(Counter())
+        )
         setting = SimpleNamespace(polling=[kernel.pid], paths={"build": str(tmp_path)})
         external.measure({"statistics": "off"}, setting, {}, [])
         time.sleep(0.05)
         seen.append(state(kernel.pid))
         kernel.kill()
-    assert seen == [b"T", b"S"]
+    assert seen == [b"T"] * TURNS + [b"S"]
 
 
 def test_only_what_a_driver_has_started_is_stopped_and_never_what_a_shell_has(tmp_path):
