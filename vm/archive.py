@@ -52,14 +52,14 @@ def fetch(
     suite: str,
     architecture: str,
     sets: Mapping[str, Sequence[str]],
-    alone: Sequence[str],
+    alone: Mapping[str, Sequence[str]],
     kernel: str | None,
     folder: Path,
 ) -> dict[str, list[Package]]:
-    """Downloads each set with its dependencies, ``alone`` and the kernel without theirs.
+    """Downloads each of ``sets`` with its dependencies, each of ``alone`` and the kernel without.
 
     ``kernel`` is a metapackage: what it points to is taken. The .deb files are below ``folder``,
-    which must exist; the answer holds the sets, "alone" and "kernel", each sorted by name. Raises
+    which must exist; the answer holds all sets and "kernel", each sorted by name. Raises
     ``Problem`` where mmdebstrap is missing, no mirror answers, the disk is full or a name unknown.
     """
     mmdebstrap = command.need("mmdebstrap", "mmdebstrap")
@@ -85,7 +85,10 @@ def fetch(
 
 
 def _script(
-    sets: Mapping[str, Sequence[str]], alone: Sequence[str], kernel: str | None, debs: Path
+    sets: Mapping[str, Sequence[str]],
+    alone: Mapping[str, Sequence[str]],
+    kernel: str | None,
+    debs: Path,
 ) -> str:
     """The hook: lists each set as apt would install it, then downloads all of them at once."""
     lines = ["set -eu", 'export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"', f"cd {shlex.quote(str(debs))}"]
@@ -94,8 +97,8 @@ def _script(
             f"apt-get -qq -s install {shlex.join(packages)} >plan",
             rf"sed -n 's/^Inst \([^ ]*\) .*/\1/p' plan >{name}.set",
         ]
-    if alone:
-        lines.append(f"printf '%s\\n' {shlex.join(alone)} >alone.set")
+    for name, packages in alone.items():
+        lines.append(f"printf '%s\\n' {shlex.join(packages)} >{name}.set")
     if kernel is not None:
         lines += [
             f"apt-cache depends {shlex.quote(kernel)} >plan",
