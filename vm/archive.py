@@ -72,9 +72,11 @@ def fetch(
                  f"--architectures={DEBIAN[architecture]}", "--skip=output/mknod",
                  f"--extract-hook={_script(sets, alone, kernel, debs)}"]  # fmt: skip
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(temporary)}
-    status = command.run(
-        [mmdebstrap, *arguments, suite, "/dev/null", *mirrors(suite)], log, environment
-    )
+    sources = mirrors(suite)
+    if not sources and _KEYRING.exists():  # the host's apt trusts another distribution's keys
+        arguments.append(f"--keyring={_KEYRING}")
+    words = [mmdebstrap, *arguments, suite, "/dev/null", *sources]
+    status = command.run(words, log, environment)
     if status != 0:
         raise Problem(_why(suite, log.read_text(errors="replace")))
     by_name = {package.name: package for package in map(_package, sorted(debs.glob("*.deb")))}

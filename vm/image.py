@@ -48,7 +48,6 @@ class Image:
     kernel's own code, ``sysroot`` what programs for this guest are compiled against.
     """
 
-    architecture: str
     kernel: Path
     initrd: Path
     layers: Mapping[str, Path]
@@ -104,8 +103,8 @@ def _place(kernel: str, architecture: str, folder: Path | None, packages: Iterab
 def _read(place: Path) -> Image:
     inputs = json.loads((place / "inputs.json").read_text())
     layers = {name: place / f"{name}.cpio" for name in inputs["layers"]}
-    return Image(inputs["architecture"], place / "vmlinuz", place / "initrd.cpio", layers,
-                 place / "System.map", place / "sysroot", inputs, digest(inputs))  # fmt: skip
+    return Image(place / "vmlinuz", place / "initrd.cpio", layers, place / "System.map",
+                 place / "sysroot", inputs, digest(inputs))  # fmt: skip
 
 
 def digest(inputs: Mapping[str, Any]) -> str:
