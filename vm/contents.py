@@ -114,9 +114,9 @@ def _libraries(kept: Files, found: Files, wanted: Iterable[str]) -> Files:
         for entry in fresh:
             asked |= set(elf.needed(entry.data))
         fresh = []
-        for name in sorted(asked - looked_at):
-            places = [name.strip("/")] if "/" in name else [f"{folder}/{name}" for folder in folders]
-            fresh += _chain(places, found)
+        for name in sorted(asked - looked_at):  # a loader is asked for by its path
+            within = [""] if "/" in name else [f"{folder}/" for folder in folders]
+            fresh += _chain([folder + name.strip("/") for folder in within], found)
         looked_at |= asked
         asked = set()
         libraries |= {entry.name: entry for entry in fresh}

@@ -1,7 +1,7 @@
 """The lock file: what went into the four guests when the shipped digests were made.
 
-``python3 -m vm.lock`` makes all four and writes it anew. Where a digest does not come out as shipped,
-:func:`differences` says in words which inputs are not those of the lock.
+``python3 -m vm.lock`` makes all four and writes it anew. Where a digest does not come out as
+shipped, :func:`differences` says in words which inputs are not those of the lock.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(kernel: str, architecture: str, path: Path = PATH) -> dict[str, Any]:
     try:
         locked: dict[str, Any] = json.loads(path.read_text())[f"{kernel}-{architecture}"]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise Problem(f"{path.name} is missing or damaged ({problem}): git checkout {path}") from None
+        raise Problem(f"{path} is missing or damaged ({problem}): git checkout it") from None
     return locked
 
 
@@ -72,9 +72,7 @@ def _versions(packages: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     return [{"name": package["name"], "version": package["version"]} for package in packages]
 
 
-def _packages(
-    here: Iterable[Mapping[str, str]], locked: Iterable[Mapping[str, str]]
-) -> list[str]:
+def _packages(here: Iterable[Mapping[str, str]], locked: Iterable[Mapping[str, str]]) -> list[str]:
     mine, other = _by_name(here), _by_name(locked)
     lines = []
     for name in sorted(mine.keys() | other.keys()):
