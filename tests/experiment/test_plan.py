@@ -25,6 +25,7 @@ BUILT_IN: dict[str, dict[str, Any]] = {
     "proc_stat": {"source": "proc", "dump": True},
     "sched_switch_published": {"source": "ebpf", "context": "both", "dump": True},
     "sched_switch": {"source": "ebpf", "context": "both", "dump": True},
+    "top": {"source": "proc", "ready": {"after_s": 1.2}, "sleeps_per_scrape": 1},
     "psutil_processes": {"source": "proc", "language": "Python", "dump": True},
     "bcc_sched_switch": {
         "source": "ebpf",
@@ -100,7 +101,7 @@ ALL = [(study, name) for study in plan.studies() for name in plan.preset_names(s
 def test_blocks_are_complete(root: Path, study: str, preset: str, seed: int, blocks: int) -> None:
     made = make(root, study, preset, seed=seed, blocks=blocks)
     trials = made["trials"]
-    wanted = sorted(cells(trials, 0), key=str)
+    wanted = sorted(cells(trials, 1 - made["warm_up_blocks"]), key=str)
     assert len(set(wanted)) == len(wanted) > 0
     for block in range(1, blocks + 1):
         assert sorted(cells(trials, block), key=str) == wanted
@@ -318,6 +319,25 @@ def test_an_event_no_workload_counts_is_said(root: Path) -> None:
 # Budgets
 
 
+def test_an_exact_plan_is_a_boot_a_block_and_has_empty_windows(root: Path) -> None:
+    made = make(root, preset="quick", backend="exact", present=300)
+    assert made["guest"] == "6.1-x86_64" and made["warm_up_blocks"] == 0
+    blocks = sorted({trial["block"] for trial in made["trials"]})
+    assert blocks[0] == 1 and [entry["block"] for entry in made["perturbations"]] == blocks
+    for block in range(1, made["blocks"] + 1):
+        trials = [trial for trial in made["trials"] if trial["block"] == block]
+        empty = [trial for trial in trials if trial["kind"] == "empty"]
+        assert {trial["arm"] for trial in empty} == {"none"}
+        assert sorted(t["processes"] for t in empty) == sorted({t["processes"] for t in trials})
+    assert "none" not in made["arms"]
+    assert made == make(root, preset="quick", backend="exact", present=7), "whatever runs here"
+    here = make(root, preset="quick")
+    assert not {"guest", "perturbations"} & set(here)
+    assert not [trial for trial in here["trials"] if trial["kind"] == "empty"]
+    with pytest.raises(PlanError, match="only the backend exact"):
+        make(root, preset="quick", guest="6.1-aarch64")
+
+
 def test_budgets(root: Path) -> None:
     def minutes(study: str, preset: str) -> float:
         return float(make(root, study, preset)["estimate"]["minutes"])
@@ -330,6 +350,7 @@ def test_budgets(root: Path) -> None:
     assert minutes("accounts", "quick") <= 4
     assert minutes("accounts", "paper") <= 14
     assert minutes("accounts", "smoke") <= 1 / 2
+    assert make(root, preset="exact", backend="exact")["estimate"]["minutes"] <= 5
     assert make(root, preset="paper")["blocks"] >= 12
     assert make(root, preset="quick")["estimate"]["smallest_adjusted_p"] < 0.05
     levels = make(root, preset="scaling")["process_counts"]
@@ -635,7 +656,7 @@ def test_broken_presets_are_one_clear_line(tmp_path: Path, old: str, new: str, w
 def test_limits_of_disturbed_blocks_travel_in_the_plan(root: Path) -> None:
     for study, name in ALL:
         made = make(root, study, name)["exclusion"]
-        if name == "smoke":
+        if name in ("smoke", "exact"):  # nothing disturbs an exact machine
             assert made is None
         else:
             assert made == {"steal_percent_core": 5.0, "foreign_percent_core": 25.0}
