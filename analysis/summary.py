@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.contrasts import Comparison, compare
+from analysis.exact import Digits
 from analysis.fidelity import failed
 from analysis.figures.kinds import machine
 from analysis.measures import LEFT_ALONE
@@ -32,9 +33,11 @@ def _interval(value: Interval | None) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """The same with every Interval as a JSON object."""
+    """The same with every Interval and range as a JSON object."""
     if isinstance(value, Interval):
         return _interval(value)
+    if isinstance(value, Digits):
+        return asdict(value)
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -190,6 +193,13 @@ def summarise(r: Results) -> dict[str, Any]:
         "fidelity": _plain(r.fidelity),
         "fidelity_answers": _plain(r.answers),
         "accounts": _plain(r.accounts),
+        "of_nothing": _plain(r.of_nothing),
+        "backend": str(run.plan.get("backend") or "here"),
+        "exact": {
+            "cells": _plain(r.exact),
+            "slopes": _plain(r.exact_slopes),
+            "contrasts": _plain(r.exact_contrasts),
+        },
         "harness": {**r.harness, "percent_core": _interval(r.harness["percent_core"])},
         "scaling": [
             {
