@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import sessions
+from analysis.exact import BACKEND
 from analysis.figures import kinds
 from analysis.figures import sessions as forest
 from analysis.statistics.permutation import ALPHA, smallest_p
@@ -28,9 +29,12 @@ Summary = dict[str, Any]
 def across(summaries: Sequence[Summary], root: Path, draw: bool = True) -> dict[str, Any]:
     """Write what follows from these runs below `root`; the keys that index.json gains by it.
 
+    Of live runs alone: where nothing is sampled there are no sessions, and no false positives.
+
     Keys a_a {pairs, told_apart, rate}: of the pairs with enough blocks for p < .05; noise; sessions
     (see `sessions.groups` and `sessions.pool`).
     """
+    summaries = [s for s in summaries if s.get("backend") != BACKEND]
     able = [
         s["a_a"] for s in summaries if s["a_a"] and smallest_p(s["a_a"].get("blocks", 0)) < ALPHA
     ]

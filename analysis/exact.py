@@ -32,6 +32,7 @@ from analysis.load import Run
 from analysis.measures import LEFT_ALONE
 from analysis.rows import valid
 
+BACKEND = "exact"  # of a plan
 PARTS = ("user", "kernel", "bpf")
 COLUMNS = [f"{part}_instructions" for part in PARTS]
 BLIND = "caches, TLB, branch prediction, more than one CPU"

@@ -20,7 +20,8 @@ from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
 from analysis.schema import file_of
-from analysis.summary import sentence, summarise
+from analysis.sentence import sentence
+from analysis.summary import summarise
 from analysis.tables import accounts, article, costs, exact, instrument, stability
 from analysis.write import drop_stale, listed, put, put_json
 

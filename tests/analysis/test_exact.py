@@ -11,9 +11,10 @@ import pytest
 import synthetic_exact as made
 
 from analysis import exact
+from analysis.claims import evidence
 from analysis.exact import Digits
 from analysis.load import load_run
-from analysis.report import process
+from analysis.report import process, process_all
 from analysis.results import compute
 
 
@@ -94,9 +95,23 @@ def test_no_zero_variance_stops_the_rest_of_the_analysis(tmp_path: Path) -> None
     truth = float(total(first["arm"], 100))
     assert first["total"] == {**dict.fromkeys(("median", "low", "high"), truth), "n": 8}
     text = (tmp_path / "out" / "tables" / "instructions_per_scrape.md").read_text()
-    assert "20,030" not in text and "3,320,000" in text and "Not seen: caches" in text
+    assert summary["sentence"].startswith(
+        "A scrape of the CPU time of 600 processes executes 19.82 million instructions through "
+        "/proc polling and 0.2460 million through eBPF"
+    )
+    assert "3,320,000" in text and "Not seen: caches" in text
 
 
 def test_a_live_run_has_no_exact_part(quick_run: Path) -> None:
     results = compute(load_run(quick_run))
     assert results.exact == results.exact_slopes == results.exact_contrasts == []
+
+
+def test_exact_runs_are_no_session_and_answer_no_live_claim(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        made.write(tmp_path / "raw" / "processes" / name)
+    index = process_all(tmp_path / "raw", tmp_path / "out", draw=False)
+    assert len(index["runs"]) == 3 and index["sessions"] == [] and index["a_a"]["pairs"] == 0
+    preset = index["runs"][0]["preset"]
+    assert evidence.runs_of(index, "processes", [preset]) == []
+    assert len(evidence.runs_of(index, "processes", ["exact"])) == 3
