@@ -2,6 +2,9 @@
 
     total      (user + kernel + BPF instructions of a cost window - those of the block's empty
                window at the same process count) / whole scrapes in the window
+    agent      CPU time of the collector's cgroup over whole scrapes, by the guest's clock, which is
+               the emulator's count of instructions. Gross: a sleeping process has some of its own
+    elsewhere  total - agent - BPF: waking it up, interrupts, what it makes other tasks do
     slope      least-squares slope of a block's totals over its process counts: instructions per
                process and scrape
 
@@ -34,7 +37,10 @@ from analysis.rows import valid
 
 BACKEND = "exact"  # of a plan
 PARTS = ("user", "kernel", "bpf")
+NAMES = (*PARTS, "total", "agent", "elsewhere")
 COLUMNS = [f"{part}_instructions" for part in PARTS]
+#: The guest's clock goes by so much for each instruction (QEMU's -icount shift=1).
+NS_PER_INSTRUCTION = 2
 BLIND = "caches, TLB, branch prediction, more than one CPU"
 
 
@@ -70,13 +76,17 @@ def counted(run: Run) -> bool:
 
 
 def per_scrape(run: Run) -> pd.DataFrame:
-    """Columns arm, replica, level, statistics, block, user, kernel, bpf, total: net, per scrape.
+    """Columns arm, replica, level, statistics, block, user, kernel, bpf, total, agent, elsewhere.
+
+    Instructions per scrape; all but agent net of the empty window.
 
     A window without a valid empty one beside it, or without a scrape, is left out.
     """
     keys = ["block", "processes_target"]
     rows = run.trials[valid(run.trials, "cost")]
-    rows = rows[["arm", "replica", "statistics", *keys, "window_ns", "scrapes", *COLUMNS]]
+    rows = rows[
+        ["arm", "replica", "statistics", *keys, "window_ns", "scrapes", "agent_ns", *COLUMNS]
+    ]
     empty = run.trials[valid(run.trials, "empty")][[*keys, "window_ns", *COLUMNS]]
     both = rows.merge(empty, on=keys, suffixes=("", "_empty"), validate="many_to_one")
     length = _number(both, "window_ns") / _number(both, "window_ns_empty")
@@ -94,6 +104,9 @@ def per_scrape(run: Run) -> pd.DataFrame:
         net = _number(both, column) - length * _number(both, f"{column}_empty")
         made[part] = net / np.where(scrapes > 0, scrapes, np.nan)
     made["total"] = made[list(PARTS)].sum(axis=1, skipna=False)
+    agent = _number(both, "agent_ns") / NS_PER_INSTRUCTION
+    made["agent"] = agent / np.where(scrapes > 0, scrapes, np.nan)
+    made["elsewhere"] = made["total"] - made["agent"] - made["bpf"]
     return made.dropna(subset=["total"]).reset_index(drop=True)
 
 
@@ -104,14 +117,14 @@ def _number(frame: pd.DataFrame, column: str) -> npt.NDArray[np.float64]:
 def cells(run: Run) -> list[dict[str, Any]]:
     """One entry per arm, process count and state of the statistics, in the order of the arms.
 
-    Keys arm, title, level, statistics, user, kernel, bpf, total (Digits, instructions per scrape).
+    Keys arm, title, level, statistics, and NAMES (Digits, instructions per scrape).
     """
     each = per_scrape(run)
     each = each[each["replica"] == 1]
     found = dict(list(each.groupby(["level", "arm", "statistics"])))
     return [
         {"arm": arm, "title": run.title(arm), "level": level, "statistics": state}
-        | {name: digits(found[level, arm, state][name]) for name in (*PARTS, "total")}
+        | {name: digits(found[level, arm, state][name]) for name in NAMES}
         for level in sorted(set(each["level"]))
         for arm in run.arms
         for state in ("off", "on")

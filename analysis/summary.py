@@ -199,6 +199,7 @@ def summarise(r: Results) -> dict[str, Any]:
         "fidelity_answers": _plain(r.answers),
         "accounts": _plain(r.accounts),
         "of_nothing": _plain(r.of_nothing),
+        "sources": {arm: about.get("source") for arm, about in run.arms.items()},
         "backend": str(run.plan.get("backend") or "here"),
         "exact": {
             "cells": [_at_level(e) for e in r.exact],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from analysis.exact import BLIND, PARTS, Digits
+from analysis.exact import BLIND, NAMES, Digits
 from analysis.results import Results
 from analysis.tables.costs import Row, level_cell, make_table
 from analysis.text import NOTHING, Table, number
 
+PLACES = ("user", "kernel", "bpf", "agent", "elsewhere")
 NOTE = (
     "Counted by the emulator over the whole virtual machine, less an empty window: guest "
     "instructions, not a hardware counter's reading. Median and range over declared perturbations "
@@ -37,16 +38,17 @@ def instructions_per_scrape(r: Results) -> Table | None:
     for e in r.exact:
         row: Row = {"arm": e["arm"], "title": e["title"], "processes": level_cell(e["level"])}
         row["statistics"] = e["statistics"]
-        for part in (*PARTS, "total"):
+        for part in NAMES:
             row |= columns(f"{part}_instructions", e[part])
         row |= {"range_percent": e["total"].range_percent, "perturbations": e["total"].n}
         rows.append(row)
         level = NOTHING if row["processes"] is None else f"{row['processes']:,}"
-        parts = [shown(e[part], 4).split(" ±")[0] for part in PARTS]
+        parts = [shown(e[part], 4).split(" ±")[0] for part in PLACES]
         text.append(
             [e["title"], level, e["statistics"], shown(e["total"]), *parts, str(e["total"].n)]
         )
-    head = ["collector", "processes", "statistics", "instructions per scrape", *PARTS, "boots"]
+    named = ["of it user", "kernel", "BPF", "in its cgroup", "elsewhere"]
+    head = ["collector", "processes", "statistics", "instructions per scrape", *named, "boots"]
     return make_table("instructions_per_scrape", rows, head, text, NOTE)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 import synthetic_exact as made
 
-from analysis import exact
+from analysis import beside, exact
 from analysis.claims import evidence
 from analysis.exact import Digits
 from analysis.load import load_run
@@ -115,3 +117,32 @@ def test_exact_runs_are_no_session_and_answer_no_live_claim(tmp_path: Path) -> N
     preset = index["runs"][0]["preset"]
     assert evidence.runs_of(index, "processes", [preset]) == []
     assert len(evidence.runs_of(index, "processes", ["exact"])) == 3
+
+
+def test_exact_instructions_stand_beside_live_time(tmp_path: Path) -> None:
+    """The live run takes what it takes; each instruction's share is their quotient."""
+    made.write(tmp_path / "raw" / "processes" / "exact")
+    live = synthetic.make_plan(made.ARMS, made.LEVELS, 4)
+    synthetic.write_run(tmp_path / "raw" / "processes" / "live", live | {"preset": "paper"})
+    manifest = tmp_path / "raw" / "processes" / "live" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"preset": "synthetic"', '"preset": "paper"'))
+    index = process_all(tmp_path / "raw", tmp_path / "out")
+    rows = beside.beside(index["runs"])
+    assert {(row["arm"], row["at"]) for row in rows} == set(product(made.ARMS, made.LEVELS))
+    cells = {run["run"]: run for run in index["runs"]}
+    for row in rows:
+        ours = next(
+            c
+            for c in cells["live"]["cells"]
+            if (c["arm"], c["processes"]) == (row["arm"], row["at"])
+        )
+        assert row["live_ns"] == pytest.approx(ours["agent"]["estimate"] * 1e7)
+        assert row["low"] < row["ns_per_instruction"] < row["high"]
+        assert row["ns_per_instruction"] * row["instructions"] == pytest.approx(row["live_ns"])
+    folder = tmp_path / "out" / "beside"
+    text = (folder / "tables" / "exact_beside_live.md").read_text()
+    assert "a scrape of 600 processes" in text
+    assert (folder / "figures" / "exact_beside_live-7in.svg").exists()
+    shutil.rmtree(tmp_path / "raw" / "processes" / "exact")
+    process_all(tmp_path / "raw", tmp_path / "out", draw=False)
+    assert not (folder / "tables" / "exact_beside_live.md").exists()
