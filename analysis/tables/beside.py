@@ -42,5 +42,6 @@ def exact_beside_live(rows: Sequence[dict[str, Any]]) -> Table:
         "Instructions: of the collector's cgroup in the exact virtual machine for a scrape, or "
         "added by its program to a context switch. Live: the same account on the live machine, "
         "mean [95 % interval] over blocks. Emulated guest instructions, not a hardware counter's; "
-        "the kernels differ. Where a piece takes several times longer, caches decide and not instructions.",
+        "the kernels differ. Where a piece takes several times longer, caches decide and not "
+        "instructions.",
     )
