@@ -28,7 +28,12 @@ def imports(path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "never"), [("experiment", {"analysis", "cli"}), ("analysis", {"experiment", "cli"})]
+    ("folder", "never"),
+    [
+        ("experiment", {"analysis", "cli"}),
+        ("analysis", {"experiment", "cli"}),
+        ("vm", {"analysis", "cli", "experiment"}),
+    ],
 )
 def test_only_cli_imports_both_sides(folder, never):
     assert modules(folder)
@@ -46,6 +51,12 @@ def test_the_runner_imports_the_standard_library_only():
 
 
 def test_virtual_machines_know_nothing_of_what_runs_in_them():
+    for path in modules("vm"):
+        outside = imports(path) - sys.stdlib_module_names - {"vm", "__future__"}
+        assert not outside, (path, outside)
+
+
+def test_machines_need_the_standard_library_only():
     for path in modules("vm"):
         outside = imports(path) - sys.stdlib_module_names - {"vm", "__future__"}
         assert not outside, (path, outside)

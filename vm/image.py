@@ -31,11 +31,12 @@ class Suite:
 SUITES = {"6.1": Suite("bookworm", "python3.11", "12"), "6.12": Suite("trixie", "python3.13", "14")}
 GUESTS = [(kernel, architecture) for kernel in SUITES for architecture in archive.DEBIAN]
 
-_RECIPE = ("archive.py", "cache.py", "contents.py", "cpio.py", "elf.py", "image.py",
-           "kernel_image.py", "unpacked.py")  # fmt: skip
+_RECIPE = ("archive.py", "contents.py", "cpio.py", "elf.py", "image.py", "kernel_image.py",
+           "unpacked.py")  # fmt: skip
 _SYSROOT = re.compile(
     r"usr/(include|lib/linux/uapi/(x86|arm64))/"
-    r"|usr/lib/(gcc/)?[^/]+-linux-gnu/.*(\.so(\.\d+)*|crt\w*\.o|lib(c_nonshared|pthread)\.a|libgcc(_eh)?\.a)$"
+    r"|usr/lib/(gcc/)?[^/]+-linux-gnu/.*"
+    r"(\.so(\.\d+)*|crt\w*\.o|lib(c_nonshared|pthread|gcc|gcc_eh)\.a)$"
     r"|usr/lib(64)?/ld-linux"
 )
 
@@ -48,7 +49,6 @@ class Image:
     kernel's own code, ``sysroot`` what programs for this guest are compiled against.
     """
 
-    architecture: str
     kernel: Path
     initrd: Path
     layers: Mapping[str, Path]
@@ -89,7 +89,7 @@ def build(
 
 
 def _place(kernel: str, architecture: str, folder: Path | None, packages: Iterable[str]) -> Path:
-    """Where the image lies: its name is a hash of the request and of the code that carries it out."""
+    """Where the image lies: named by a hash of the request and of the code that carries it out."""
     if kernel not in SUITES:
         raise Problem(f"no image has kernel '{kernel}'; known: {', '.join(SUITES)}")
     if architecture not in archive.DEBIAN:
@@ -104,8 +104,8 @@ def _place(kernel: str, architecture: str, folder: Path | None, packages: Iterab
 def _read(place: Path) -> Image:
     inputs = json.loads((place / "inputs.json").read_text())
     layers = {name: place / f"{name}.cpio" for name in inputs["layers"]}
-    return Image(inputs["architecture"], place / "vmlinuz", place / "initrd.cpio", layers,
-                 place / "System.map", place / "sysroot", inputs, digest(inputs))  # fmt: skip
+    return Image(place / "vmlinuz", place / "initrd.cpio", layers, place / "System.map",
+                 place / "sysroot", inputs, digest(inputs))  # fmt: skip
 
 
 def digest(inputs: Mapping[str, Any]) -> str:
@@ -139,7 +139,7 @@ def _make(kernel: str, architecture: str, layers: list[str], work: Path) -> None
         packages = found[f"layer-{name}"]
         held = contents.layer(packages, files)
         if not held:
-            raise Problem(f"package {name} of {suite.name} holds no Python module to make a layer of")
+            raise Problem(f"package {name} of {suite.name} holds no Python module for a layer")
         written[f"{name}.cpio"] = _segment(work / f"{name}.cpio", held)
         extra[name] = [package.identity() for package in contents.used(packages, held)]
     written["vmlinuz"] = _hash(work / "vmlinuz")
