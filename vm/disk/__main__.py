@@ -66,12 +66,13 @@ def _dispatch(options: argparse.Namespace) -> int:
 def _check(disk: image.Disk, options: argparse.Namespace, tell: image.Tell) -> int:
     job = image.GUEST / "check"
     outcome = boot.run_job(disk, job, options.results, options.deadline, options.accel, tell)
-    found = check.problems(outcome.folder)
-    if outcome.status:
-        found.insert(0, f"the job ended with status {outcome.status}: see {outcome.folder}/log")
+    if outcome.status:  # what would have followed is missing too
+        found = [f"the job ended with status {outcome.status}: see {outcome.folder}/log"]
+    else:
+        found = check.problems(outcome.folder)
     for line in found:
         tell(f"not as it should be: {line}")
-    verdict = f"{len(found)} problems" if found else "everything works"
+    verdict = f"{len(found)} problem{'s' * (len(found) > 1)}" if found else "everything works"
     tell(f"{verdict} on {platform.machine()}, {outcome.seconds:.0f} s; {outcome.folder}")
     return 1 if found else 0
 
