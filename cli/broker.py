@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cli.runner import NO_ROOT, SOCKET, Event, Runner, sudo_is_free
+from cli.runner import NO_ROOT, SOCKET, Event, Runner, sudo_is_free, wants_exact
 
 
 class Broker:
@@ -78,7 +78,8 @@ class Broker:
             request = json.loads(asked.readline())
             out = Path(request["out"])
             study = out.parent.name
-            _ask_for_root()
+            if not wants_exact(Path(request["plan"])):
+                _ask_for_root()
             runner = Runner(Path(request["plan"]), out, bool(request["resume"]))
             try:
                 if not runner.root:

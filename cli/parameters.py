@@ -17,10 +17,9 @@ from typing import Any
 
 from cli import paths
 from cli.problem import Problem, did_you_mean
-from experiment import plan
+from experiment import backends, plan
 
 STUDIES = ("processes", "gauges", "accounts")
-BACKENDS = ("here",)
 MOST_RUNS = 200  # blocks of one run
 RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{8}")
 
@@ -137,7 +136,10 @@ def declared() -> dict[str, Parameter]:
         Parameter("arms", None, _many(_arm, "names of arms"),
                   "collectors to measure, by name or YAML file"),
         Parameter("seed", None, _whole(0, 2**63 - 1), "seed of the order of trials"),
-        Parameter("backend", "here", _choices(BACKENDS), "where the plan runs"),
+        Parameter("backend", backends.HERE, _choices(backends.BACKENDS),
+                  "where it runs: here, or exact, a virtual machine that counts instructions"),
+        Parameter("guest", None, _choices(backends.GUESTS),
+                  "backend exact: kernel and architecture of the virtual machine"),
         Parameter("minutes", None, _number(0.1, 10_000), "at most so many minutes a study"),
         Parameter("resume", False, _resume, "go on with the last session, or with a run by name"),
         Parameter("output", str(paths.DATA), _folder, "folder for raw/ and processed/"),
@@ -172,6 +174,8 @@ def resolve(given: Mapping[str, Any]) -> dict[str, Any]:
             problems.append(f"parameter {name} is {kind}{value!r}; it must be {unfit}")
     if not problems and values.get("runs") is not None and values.get("minutes") is not None:
         problems.append("give runs or minutes, not both: minutes choose the number of runs")
+    if not problems and values.get("guest") is not None and values["backend"] != backends.EXACT:
+        problems.append(f"guest is {values['guest']}, which only backend exact has")
     if problems:
         raise Problem("\n".join(problems))
     return values

@@ -24,6 +24,7 @@ def build(study: str, values: Mapping[str, Any]) -> dict[str, Any]:
             python=sys.executable,
             system_python=paths.SYSTEM_PYTHON,
             backend=values["backend"],
+            guest=values["guest"],
             present=processes_now(),
             arms=values["arms"],
             seed=values["seed"],

@@ -25,10 +25,12 @@ from typing import IO, Any
 
 from cli import paths
 from cli.problem import Failed, Interrupted, Problem
+from experiment import backends
+from experiment.backends import here
 
 SOCKET = "PROBETAX_RUNNER"
-# -B: run by sudo, it would leave files of root in somebody's clone
-PROGRAM = (paths.SYSTEM_PYTHON, "-I", "-S", "-B", str(paths.ROOT / "experiment"))
+PROGRAM = here.program(paths.ROOT, paths.SYSTEM_PYTHON)
+EXACT = (sys.executable, "-I", "-S", "-B", str(paths.ROOT / "experiment" / "backends"))
 Event = Mapping[str, Any]
 NO_ROOT = (
     "no root: arms that load BPF programs will be unavailable; to measure them use ./study run in a"
@@ -49,13 +51,25 @@ def sudo_is_free() -> bool:
     return done.returncode == 0
 
 
+def wants_exact(plan: Path) -> bool:
+    """Whether a plan's file asks for the virtual machine; the runner refuses what is no plan."""
+    try:
+        asked = json.loads(plan.read_text(encoding="utf-8")).get("backend")
+    except (OSError, ValueError, AttributeError):
+        return False
+    return bool(asked == backends.EXACT)
+
+
 class Runner:
     """A running runner process: its events, its end, and how to interrupt it."""
 
     def __init__(self, plan: Path, out: Path, resume: bool) -> None:
-        self.root = os.geteuid() == 0 or sudo_is_free()
-        self._sudo = self.root and os.geteuid() != 0
-        command = [*(["sudo", "-n"] if self._sudo else []), *PROGRAM, str(plan), str(out)]
+        exact = wants_exact(plan)
+        #: Whether all arms can be measured: the virtual machine asks no rights of this one.
+        self.root = exact or os.geteuid() == 0 or sudo_is_free()
+        self._sudo = not exact and self.root and os.geteuid() != 0
+        program = EXACT if exact else PROGRAM
+        command = [*(["sudo", "-n"] if self._sudo else []), *program, str(plan), str(out)]
         if resume:
             command.append("--resume")
         self._errors: IO[bytes] = tempfile.TemporaryFile()

@@ -15,6 +15,7 @@ from cli import parameters, paths, results, runner, runs
 from cli import plan as plans
 from cli.problem import Failed, Interrupted, Problem
 from cli.progress import Progress
+from experiment.backends import HERE
 from experiment.run_folder import run_name
 
 
@@ -180,7 +181,7 @@ def of_study(namespace: Mapping[str, Any], study: str) -> Session:
     if not isinstance(run, str):
         raise Problem(f"parameter run is {run!r}; it must be newest, new or the name of a run")
     session = open_session({**asked, "study": study})
-    defaults = dict.fromkeys(asked) | {"preset": "quick"}
+    defaults = dict.fromkeys(asked) | {"preset": "quick", "backend": HERE}
     if run != "new":
         name = runs.newest(session.output, study) if run == "newest" else run
         if runs.study_of(session.output, name) != study:

@@ -98,6 +98,11 @@ _OPTIONAL: dict[str, tuple[Callable[[object], bool], str, object]] = {
     "programs": (_is_count, "how many BPF programs it loads, 0 or more", 0),
     "ready": (_is_ready, "fd3, or {after_s: seconds}", "fd3"),
     "dump": (lambda v: isinstance(v, bool), "true or false", False),
+    "sleeps_per_scrape": (
+        lambda v: v is None or _is_count(v) and v != 0,
+        "how often it goes to sleep per scrape, if it does not report its scrapes itself, or null",
+        None,
+    ),
 }
 
 

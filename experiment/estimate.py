@@ -28,6 +28,10 @@ EVENT_S = {
     "open": {"hot": 6e-6, "paced": PAUSE_S + 1e-3},
     "send": {"hot": 6e-6, "paced": PAUSE_S + 1e-3},
 }
+#: The exact machine: seconds of a boot, and of the guest in a second of one of the host's cores.
+BOOT_S = 8.0
+EMULATED = 3.0
+_CORES = 2
 #: What an interpreter and a compilation add to setting an arm up.
 PYTHON_SETUP_S = 0.6
 BCC_SETUP_S = 1.5
@@ -47,9 +51,12 @@ def setup_seconds(arm: Mapping[str, Any]) -> float:
     return PYTHON_SETUP_S if arm["language"].lower().startswith("python") else 0.0
 
 
-def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any]) -> float:
-    """Set-up, edges and window of one trial, without a change of the process count."""
-    fixed = OVERHEAD_S + setup_seconds(arm)
+def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any] | None) -> float:
+    """Set-up, edges and window of one trial, without a change of the process count.
+
+    An empty window has no arm.
+    """
+    fixed = OVERHEAD_S + (setup_seconds(arm) if arm else 0.0)
     if trial["kind"] == "external":
         return fixed + external_seconds(trial)
     if trial["kind"] == "fidelity":
@@ -69,16 +76,30 @@ def turn_seconds(trial: Mapping[str, Any]) -> float:
     return float(trial["events"] * EVENT_S[trial.get("workload", "switch")][trial["pace"]])
 
 
-def minutes(trials: Iterable[Mapping[str, Any]], arms: Mapping[str, Mapping[str, Any]]) -> float:
-    """Minutes of measuring: every trial, and every change of the process count between them."""
+def minutes(
+    trials: Iterable[Mapping[str, Any]],
+    arms: Mapping[str, Mapping[str, Any]],
+    exact: bool = False,
+) -> float:
+    """Minutes of measuring: every trial, and every change of the process count between them.
+
+    ``exact``: minutes of two of the host's cores, on which the blocks are emulated side by side.
+    """
     seconds = 0.0
     level: int | None = None
+    blocks: set[int] = set()
     for trial in trials:
         wanted = trial["processes"]
+        if exact and trial["block"] not in blocks:  # a boot
+            blocks.add(trial["block"])
+            level = None
+            seconds += BOOT_S * EMULATED
         if wanted is not None and wanted != level:
             seconds += LEVEL_CHANGE_S + wanted * PER_PROCESS_S
             level = wanted
-        seconds += trial_seconds(trial, arms[trial["arm"]])
+        seconds += trial_seconds(trial, arms.get(trial["arm"]))
+    if exact:
+        seconds /= EMULATED * min(_CORES, max(1, len(blocks)))
     return seconds / 60
 
 

@@ -43,9 +43,15 @@ class Layout:
     fidelity: Fidelity
     fidelity_arms: tuple[str, ...]
     fidelity_level: Level
+    empty: bool = False  # whether each block has a window without any agent at each process count
 
 
-def lay_out(preset: Preset, arms: Mapping[str, Arm], notes: list[str] | None = None) -> Layout:
+def lay_out(
+    preset: Preset,
+    arms: Mapping[str, Arm],
+    notes: list[str] | None = None,
+    empty: bool = False,
+) -> Layout:
     """The cells of a preset, its A/A twin, and which arms get external and fidelity trials.
 
     External trials are for arms whose programs run in other tasks at an event that a workload can
@@ -83,6 +89,7 @@ def lay_out(preset: Preset, arms: Mapping[str, Arm], notes: list[str] | None = N
             arm for arm in tested if arms[arm]["dump"] and arms[arm]["source"] != "none"
         ),
         fidelity_level=preset.a_a.level,
+        empty=empty,
     )
 
 

@@ -5,8 +5,9 @@ process counts in random order, so that the workload changes once per count, and
 the cells in random order. External trials form one run of neighbours at their process count, before
 or after its cells by the toss of a coin. They come in rounds, one workload, state of the
 statistics and pace at a time, so that what is compared lies close together: the machine drifts by
-more than the effect. Fidelity trials come after the last block, in blocks of
-their own from ``blocks + 1`` on, each with every arm under every load of known use.
+more than the effect. A window without any agent, where a layout wants one, is one more cell of its
+process count. Fidelity trials come after the last block, in blocks of their own from
+``blocks + 1`` on, each with every arm under every load of known use.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
 whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.
@@ -19,12 +20,14 @@ from random import Random
 from typing import Any, TypeVar
 
 from experiment.layout import Cell, Layout
-from experiment.presets import External
+from experiment.presets import External, Level
 
 Item = TypeVar("Item")
 
 #: External trials run with the program attached and its reader asleep: an hour between scrapes.
 EXTERNAL_INTERVAL_MS = 3_600_000
+#: What stands in place of an arm where there is none.
+NO_ARM = "none"
 
 
 def randbelow(random: Random, limit: int) -> int:
@@ -77,8 +80,10 @@ def _block(
     levels = list(dict.fromkeys(cell.level for cell in layout.cells))
     drawn: list[dict[str, Any]] = []
     for level in shuffled(levels, random):
-        cells = [cell for cell in layout.cells if cell.level == level]
-        part = [_cost(layout, cell, window_ms) for cell in shuffled(cells, random)]
+        planned = [_cost(layout, cell, window_ms) for cell in layout.cells if cell.level == level]
+        if layout.empty:
+            planned.append(_empty(layout, level, window_ms))
+        part = shuffled(planned, random)
         if with_external and layout.external is not None and layout.external.level == level:
             outside = _external(layout, layout.external, random)
             part = part + outside if randbelow(random, 2) else outside + part
@@ -93,6 +98,18 @@ def _cost(layout: Layout, cell: Cell, window_ms: int) -> dict[str, Any]:
         "replica": cell.replica,
         "statistics": cell.statistics,
         "processes": cell.level,
+        "interval_ms": layout.interval_ms,
+        "window_s": window_ms / 1000,
+    }
+
+
+def _empty(layout: Layout, level: Level, window_ms: int) -> dict[str, Any]:
+    return {
+        "kind": "empty",
+        "arm": NO_ARM,
+        "replica": 1,
+        "statistics": "off",
+        "processes": level,
         "interval_ms": layout.interval_ms,
         "window_s": window_ms / 1000,
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment import arms as arm_files
-from experiment import estimate, order, overrides, pilot, power, presets
+from experiment import backends, estimate, order, overrides, perturbations, pilot, power, presets
 from experiment.layout import lay_out
 from experiment.parameters import PlanError, levels, positive, timed, whole
 from experiment.plan_hash import plan_hash, portable
@@ -43,7 +43,8 @@ def build(
     build_dir: Path | None = None,
     python: str = "python3",
     system_python: str = "/usr/bin/python3",
-    backend: str = "here",
+    backend: str = backends.HERE,
+    guest: str | None = None,
     present: int = 0,
     arms: Sequence[str] | None = None,
     seed: int | None = None,
@@ -60,6 +61,10 @@ def build(
         preset: name of one of its presets.
         root: the project's folder; arms are read from ``bpf/*/*.yaml`` below it.
         build_dir: where the collectors are; default ``<root>/bpf/build``.
+        backend: where it will run, see :mod:`experiment.backends`. ``exact`` has no warm-up: each
+            block is a boot of its own, under a declared perturbation, and holds an empty window for
+            each process count.
+        guest: kernel and architecture of the exact machine.
         present: processes on this machine now; process counts below it are raised, with a note.
         arms: names of built-in arms or paths of YAML files, in place of the preset's.
         blocks: analysed blocks; the warm-up is one more.
@@ -81,19 +86,25 @@ def build(
     chosen, used = _armed(chosen, study, named.values(), root, arms, notes)
     if process_counts is not None:
         chosen = overrides.use_levels(chosen, levels(process_counts), notes)
+    exact = backend == backends.EXACT
+    if exact:
+        chosen, present = replace(chosen, warm_up_blocks=0), backends.PRESENT_IN_GUEST
+    elif guest is not None:
+        raise PlanError(f"guest = {guest!r}: only the backend exact has one")
     chosen = overrides.raise_levels(chosen, whole("present", present, 0, 10**7), notes)
     if blocks is not None:
         if minutes is not None:
             raise PlanError("give blocks or minutes, not both: minutes choose the blocks")
         chosen = replace(chosen, blocks=whole("blocks", blocks, 2, MAX_BLOCKS))
     if minutes is not None:
-        chosen = _affordable(chosen, used, seed, positive("minutes", minutes), notes)
-    trials = order.trials(lay_out(chosen, used, notes), seed)
+        chosen = _affordable(chosen, used, seed, positive("minutes", minutes), notes, exact)
+    trials = order.trials(lay_out(chosen, used, notes, exact), seed)
     return {
         "schema": SCHEMA,
         "study": study,
         "preset": preset,
         "backend": backend,
+        **(_of_exact(guest, trials, chosen.interval_ms) if exact else {}),
         "seed": seed,
         "interval_ms": chosen.interval_ms,
         "window_s": chosen.window_ms / 1000,
@@ -115,8 +126,19 @@ def build(
         },
         "exclusion": asdict(chosen.exclusion) if chosen.exclusion else None,
         "trials": trials,
-        "estimate": _estimate(study, chosen, trials, used, notes),
+        "estimate": _estimate(study, chosen, trials, used, notes, exact),
         "notes": notes,
+    }
+
+
+def _of_exact(
+    guest: str | None, trials: Sequence[Mapping[str, Any]], interval_ms: int
+) -> dict[str, Any]:
+    """What only the exact machine's plans have."""
+    blocks = sorted({trial["block"] for trial in trials})
+    return {
+        "guest": guest or backends.GUESTS[0],
+        "perturbations": [perturbations.of_block(block, interval_ms) for block in blocks],
     }
 
 
@@ -171,12 +193,13 @@ def _affordable(
     seed: int,
     budget: float,
     notes: list[str],
+    exact: bool,
 ) -> Preset:
     """The preset with as many blocks as fit into ``budget`` minutes."""
 
     def cost(blocks: int) -> float:
-        layout = lay_out(replace(preset, blocks=blocks), arms)
-        return estimate.minutes(order.trials(layout, seed), arms)
+        layout = lay_out(replace(preset, blocks=blocks), arms, empty=exact)
+        return estimate.minutes(order.trials(layout, seed), arms, exact)
 
     least = cost(2)
     if least > budget:
@@ -193,7 +216,7 @@ def _affordable(
 
 
 def _named_by(trials: Sequence[Mapping[str, Any]]) -> list[str]:
-    return sorted({trial["arm"] for trial in trials})
+    return sorted({trial["arm"] for trial in trials} - {order.NO_ARM})
 
 
 def _contrasts(preset: Preset) -> list[dict[str, Any]]:
@@ -218,6 +241,7 @@ def _estimate(
     trials: Sequence[Mapping[str, Any]],
     arms: Mapping[str, arm_files.Arm],
     notes: list[str],
+    exact: bool,
 ) -> dict[str, Any]:
     family = len(preset.contrasts)
     adjusted = power.smallest_adjusted_p(preset.blocks, family)
@@ -227,7 +251,7 @@ def _estimate(
             " no arm can be called cheaper or dearer"
         )
     return {
-        "minutes": round(estimate.minutes(trials, arms), 2),
+        "minutes": round(estimate.minutes(trials, arms, exact), 2),
         "disk_mb": round(estimate.disk_mb(trials), 2),
         "smallest_p": power.smallest_p(preset.blocks),
         "smallest_adjusted_p": adjusted,

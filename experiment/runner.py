@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from experiment import (
-    doctor,
     estimate,
     fingerprint,
     guard,
     kernel,
     mounts,
+    perturbations,
     source,
     trial,
     workloads,
 )
-from experiment.accounting import ACCOUNTS, bpf_stats, harness
+from experiment.accounting import ACCOUNTS, bpf_stats, exact, harness
 from experiment.plan_hash import plan_hash, portable
+from experiment.probes import cgroups
 from experiment.run_folder import RunError, RunFolder, schema_version
 
 SCHEMA = schema_version()
@@ -71,7 +72,6 @@ def execute(plan: dict[str, Any], out: Path, resume: bool = False) -> str:
             signal.signal(number, handler)
 
 
-_OTHER_PLACES = dict.fromkeys(("root", "python", "system_python", "interval_ms"), "")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -87,10 +87,10 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: gu
         kernel.die_with_parent(signal.SIGTERM)
     warnings = mounts.prepare()
     _need_programs(plan)
-    instrument = doctor.report(plan["paths"])["instrument"]
+    instrument, _ = cgroups.choose()
     account = ACCOUNTS[instrument]()
     if resume:
-        folder.resume(plan, fingerprint.collect(plan["paths"]), instrument)
+        folder.resume(plan, fingerprint.collect(_interpreters(plan)), instrument)
     else:
         folder.create(_manifest(plan, folder.path.name, instrument))
     setting = trial.Setting(
@@ -100,6 +100,7 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: gu
         folder.log,
         workloads.IdleProcesses(plan["paths"]["build"], folder.log / "workload.stderr"),
         guardian.announce,
+        marks=exact.Marks() if plan.get("backend") == "exact" else exact.NoMarks(),
     )
     status = "interrupted"
     try:
@@ -123,11 +124,7 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: gu
 def _need_programs(plan: dict[str, Any]) -> None:
     """Raise RunError before anything is measured if a program of the project was not built."""
     build = Path(plan["paths"]["build"])
-    words = {arm["command"][0] for arm in plan["arms"].values()}
-    wanted = {word.format(build=build, **_OTHER_PLACES) for word in words if "{build}" in word}
-    for planned in plan["trials"]:
-        wanted |= {str(build / name) for name in workloads.programs(planned)}
-    absent = sorted(Path(word).name for word in wanted if not os.access(word, os.X_OK))
+    absent = [name for name in workloads.needed(plan) if not os.access(build / name, os.X_OK)]
     if absent:
         raise RunError(f"not built: {', '.join(absent)}; run make -C bpf, or ./study doctor")
 
@@ -137,6 +134,8 @@ def _run_trials(plan: dict[str, Any], folder: RunFolder, setting: trial.Setting)
     total = len(plan["trials"])
     unavailable: dict[tuple[str, str], str] = {}
     _tell(event="start", trials=total, done=total - len(left), eta_s=_eta(left, plan))
+    if "perturbation" in plan:
+        perturbations.apply(plan["perturbation"])
     gc.disable()  # no collection inside a window; nothing here makes cycles worth one
     for index, planned in enumerate(left):
         key = (planned["arm"], planned["statistics"])
@@ -174,12 +173,19 @@ def _manifest(plan: dict[str, Any], run: str, instrument: str) -> dict[str, Any]
         "preset": plan["preset"],
         "plan": portable(plan),
         "plan_hash": plan_hash(plan),
-        "fingerprint": fingerprint.collect(plan["paths"]),
+        "fingerprint": fingerprint.collect(_interpreters(plan)),
         "instrument": instrument,
         "programs_loaded_before": bpf_stats.loaded(),
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         **({} if known is None else {"source": known}),
     }
+
+
+def _interpreters(plan: dict[str, Any]) -> dict[str, str]:
+    """Paths of the interpreters that the plan's arms are run by."""
+    words = [word for arm in plan["arms"].values() for word in arm["command"]]
+    used = {name for name in ("python", "system_python") if f"{{{name}}}" in words}
+    return {name: path for name, path in plan["paths"].items() if name in used}
 
 
 def _tell(**event: Any) -> None:

@@ -1,6 +1,6 @@
 """One trial: start a collector, measure, end it, and say what was seen as one row.
 
-Three kinds, a module of ``trials`` each: ``cost``, ``external`` and ``fidelity``.
+Four kinds, a module of ``trials`` each: ``cost``, ``external``, ``fidelity`` and ``empty``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from experiment.accounting import bpf_stats
 from experiment.collector import Failed, Unavailable
-from experiment.trials import cost, external, fidelity
+from experiment.trials import cost, empty, external, fidelity
 from experiment.trials.common import Invalid, Row, Setting, Unsettled
 
 __all__ = ["Row", "Setting", "Unsettled", "run", "skipped"]
@@ -24,7 +24,10 @@ _MEASURES: dict[str, Callable[[dict[str, Any], Setting, Row, list[Row]], None]] 
     "cost": cost.measure,
     "external": external.measure,
     "fidelity": fidelity.measure,
+    "empty": empty.measure,
 }
+#: Rows of these kinds are read by an instrument of another name than the kind's.
+_INSTRUMENTS = {"empty": "exact"}
 
 
 def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
@@ -89,11 +92,15 @@ def skipped(trial: dict[str, Any], setting: Setting, reason: str) -> Row:
     return _planned(trial, setting) | {"status": "unavailable", "reason": reason}
 
 
+def _instrument(kind: str, setting: Setting) -> str:
+    return setting.account.name if kind == "cost" else _INSTRUMENTS.get(kind, kind)
+
+
 def _planned(trial: dict[str, Any], setting: Setting) -> Row:
     """What of a row is known beforehand."""
     same = ("trial", "block", "position", "kind", "arm", "replica", "statistics")
     return {name: trial[name] for name in same} | {
-        "instrument": setting.account.name if trial["kind"] == "cost" else trial["kind"],
+        "instrument": _instrument(trial["kind"], setting),
         "workload": trial.get("workload"),
         "pace": trial.get("pace"),
         "processes_target": trial["processes"],

@@ -165,3 +165,12 @@ def programs(trial: Mapping[str, Any]) -> set[str]:
     if trial["kind"] == "fidelity":
         needed.add(known_use(trial).program)
     return needed
+
+
+def needed(plan: Mapping[str, Any]) -> list[str]:
+    """Names of the project's own programs that a plan runs: its collectors and generators."""
+    words = {arm["command"][0] for arm in plan["arms"].values()}
+    wanted = {word.removeprefix("{build}/") for word in words if word.startswith("{build}/")}
+    for planned in plan["trials"]:
+        wanted |= programs(planned)
+    return sorted(wanted)

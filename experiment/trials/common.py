@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment import workloads
-from experiment.accounting import Account, Group, bpf_stats, harness
+from experiment.accounting import Account, Group, bpf_stats, exact, harness
 from experiment.collector import Collector, command_line
 
 Row = dict[str, Any]
@@ -30,6 +30,7 @@ class Setting:
     idle: workloads.IdleProcesses
     announce: Callable[[int], None] = lambda process_group: None
     drivers: list[int] = field(default_factory=harness.drivers)
+    marks: exact.Marks | exact.NoMarks = field(default_factory=exact.NoMarks)
 
     def __post_init__(self) -> None:
         self.polling = harness.polling(self.drivers)

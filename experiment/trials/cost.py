@@ -5,23 +5,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from experiment import samples, workloads
-from experiment.accounting import Group, bpf_stats, harness, machine, memory
-from experiment.trials.common import (
-    COUNTERS,
-    Invalid,
-    Row,
-    Setting,
-    Unsettled,
-    note_programs,
-    programs_of,
-    running,
-)
+from experiment import samples
+from experiment.accounting import bpf_stats, machine, memory, sleeps
+from experiment.trials import window
+from experiment.trials.common import COUNTERS, Invalid, Row, Setting, programs_of, running
 
 
 def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row]) -> None:
     interval_ms = int(trial["interval_ms"])
     window_ns = int(trial["window_s"] * 1e9)
+    sleeps_per_scrape = setting.arms[trial["arm"]].get("sleeps_per_scrape")
     before = bpf_stats.loaded()
     with running(trial, setting, interval_ms) as (collector, group, setup_ns):
         ready = time.monotonic()
@@ -29,7 +22,10 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         time.sleep(max(0.0, ready + interval_ms / 2000 - time.monotonic()))
         # Only now: what a loader used once and unloaded takes a moment to be gone.
         with programs_of(before, group, row) as programs:
-            began = _window(window_ns, setting, group, programs, trial["statistics"] == "on", row)
+            silent = group.pids() if sleeps_per_scrape else None
+            slept = sleeps.count(silent or [])
+            began = window.measure(window_ns, setting, row, group, programs, silent)
+            slept = sleeps.count(silent or []) - slept
         pids = group.pids()
         row.update(
             processes_end=machine.processes(),
@@ -44,59 +40,20 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         row["kernel_life_ns"] = closing.get("scrapes", 0) * interval_ms * 1_000_000
     scrapes += samples.per_scrape(trial["trial"], closing, began, row["window_ns"])
     row["scrapes"] = sum(s["in_window"] for s in scrapes) if closing else None
-    _judge(row, window_ns, interval_ms)
+    if sleeps_per_scrape:
+        row["scrapes"] = slept // sleeps_per_scrape
+    _judge(row, None if sleeps_per_scrape else round(window_ns / 1e6 / interval_ms))
     longest = max((s["cpu_ns"] or 0 for s in scrapes if s["in_window"]), default=0)
     if longest > interval_ms * 500_000:
         raise Invalid(f"a scrape took {longest / 1e6:.0f} ms, more than half an interval")
 
 
-def _window(
-    window_ns: int,
-    setting: Setting,
-    group: Group,
-    programs: bpf_stats.Programs,
-    with_statistics: bool,
-    row: Row,
-) -> int:
-    """Read every instrument, sleep through the window, read again; returns its start in ns.
-
-    The order of reading is mirrored at the two edges, so that each instrument sees the window
-    and as little as possible of the others' reading.
-    """
-    target, row["processes"] = row["processes_target"], machine.processes()
-    if target is not None and abs(row["processes"] - target) > workloads.tolerance(target):
-        raise Unsettled(f"{row['processes']} processes at the start, {target} planned")
-    machine_before = machine.read()
-    bpf_before = programs.read()
-    with harness.stopped(setting.polling):
-        harness_before = harness.at_start(setting.drivers)
-        agent_before = group.cpu_ns()
-        began = time.monotonic_ns()
-        time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
-        ended = time.monotonic_ns()
-        agent_after = group.cpu_ns()
-        harness_after = harness.at_end(setting.drivers)
-    bpf_after = programs.read()
-    seen = machine.read().since(machine_before, ended - began)
-    harness_ns, wakeups = harness_after.since(harness_before)
-    row.update(
-        window_ns=ended - began,
-        agent_ns=agent_after - agent_before,
-        harness_ns=harness_ns,
-        harness_wakeups=wakeups,
-        **seen,
-    )
-    note_programs(row, programs, bpf_before, bpf_after, with_statistics)
-    return began
-
-
-def _judge(row: Row, window_ns: int, interval_ms: int) -> None:
-    """Raise Invalid where the window is not what was planned."""
-    planned = round(window_ns / 1e6 / interval_ms)
+def _judge(row: Row, planned: int | None) -> None:
+    """Raise Invalid where the window is not what was planned; None: scrapes keep their own time."""
     if row["agent_ns"] < 0:
         row["agent_ns"] = None
         raise Invalid("the account of the agent's CPU went backwards")
-    if row["scrapes"] is not None and row["scrapes"] != planned:
+    if None not in (row["scrapes"], planned) and row["scrapes"] != planned:
         raise Invalid(f"{row['scrapes']} scrapes in the window, {planned} planned")
     if row.get("lost"):
         raise Invalid(f"the collector lost {row['lost']} updates")

@@ -1,0 +1,71 @@
+"""A window in which nothing of ours runs: every instrument is read at both edges, mirrored."""
+
+from __future__ import annotations
+
+import time
+
+from experiment import workloads
+from experiment.accounting import Group, bpf_stats, harness, machine, sleeps
+from experiment.trials.common import Row, Setting, Unsettled, note_programs
+
+#: How often an agent that is at work at an edge is looked at again.
+_LOOK_S = 0.005
+
+
+def settle(row: Row) -> None:
+    """Note the number of processes. Raises Unsettled if it is not the planned one."""
+    target, row["processes"] = row["processes_target"], machine.processes()
+    if target is not None and abs(row["processes"] - target) > workloads.tolerance(target):
+        raise Unsettled(f"{row['processes']} processes at the start, {target} planned")
+
+
+def measure(
+    window_ns: int,
+    setting: Setting,
+    row: Row,
+    group: Group | None = None,
+    programs: bpf_stats.Programs | None = None,
+    silent: list[int] | None = None,
+) -> int:
+    """Read every instrument, sleep through the window, read again; returns its start in ns.
+
+    The order of reading is mirrored at the two edges, so that each instrument sees the window
+    and as little as possible of the others' reading.
+
+    Args:
+        silent: processes of an agent that does not say when it scrapes: both edges are put where it
+            sleeps, at most one window later than planned.
+    """
+    settle(row)
+    setting.marks.aim(row["trial"])
+    machine_before = machine.read()
+    bpf_before = programs.read() if programs else None
+    with harness.stopped(setting.polling):
+        harness_before = harness.at_start(setting.drivers)
+        agent_before = group.cpu_ns() if group else 0
+        _wait_for_sleep(silent, window_ns)
+        began = time.monotonic_ns()
+        setting.marks.begin()
+        time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
+        _wait_for_sleep(silent, window_ns)
+        setting.marks.end()
+        ended = time.monotonic_ns()
+        agent_after = group.cpu_ns() if group else 0
+        harness_after = harness.at_end(setting.drivers)
+    bpf_after = programs.read() if programs else None
+    seen = machine.read().since(machine_before, ended - began)
+    harness_ns, wakeups = harness_after.since(harness_before)
+    row.update(window_ns=ended - began, harness_ns=harness_ns, harness_wakeups=wakeups, **seen)
+    if group:
+        row["agent_ns"] = agent_after - agent_before
+    if programs and bpf_before and bpf_after:
+        note_programs(row, programs, bpf_before, bpf_after, row["statistics"] == "on")
+    return began
+
+
+def _wait_for_sleep(pids: list[int] | None, most_ns: int) -> None:
+    if pids is None:
+        return
+    until = time.monotonic_ns() + most_ns
+    while not sleeps.asleep(pids) and time.monotonic_ns() < until:
+        time.sleep(_LOOK_S)

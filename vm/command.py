@@ -1,0 +1,66 @@
+"""Runs a program to its end: nothing of it is left behind, whatever ends this process.
+
+Killed by SIGKILL we cannot clean up, so the kernel passes a SIGTERM on (PR_SET_PDEATHSIG); ended in
+any other way, we end the program's whole process group.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from vm.problem import Problem
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def run(
+    command: Sequence[str],
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> int:
+    """Runs ``command`` without input, output appended to ``log``; returns its exit status."""
+    parent = os.getpid()
+
+    def tied() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it died before the call
+            os._exit(1)
+
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=None if environment is None else dict(environment),
+            cwd=folder,
+            start_new_session=True,
+            preexec_fn=tied,
+        )
+    try:
+        return process.wait()
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def need(program: str, package: str) -> str:
+    """The program's path. Raises ``Problem`` naming the Debian package that has it."""
+    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise Problem(f"no {program} here: apt-get install --no-install-recommends {package}")
+    return found
