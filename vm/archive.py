@@ -67,13 +67,13 @@ def fetch(
     for made in (debs, temporary):
         made.mkdir()
     options = folder / "apt.conf"
-    options.write_text(_transport())
+    options.write_text(transport())
     arguments = ["--variant=extract", "--mode=chrootless", "--format=null", f"--aptopt={options}",
                  f"--architectures={DEBIAN[architecture]}", "--skip=output/mknod",
                  f"--extract-hook={_script(sets, alone, kernel, debs)}"]  # fmt: skip
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(temporary)}
     status = command.run(
-        [mmdebstrap, *arguments, suite, "/dev/null", *_mirrors(suite)], log, environment
+        [mmdebstrap, *arguments, suite, "/dev/null", *mirrors(suite)], log, environment
     )
     if status != 0:
         raise Problem(_why(suite, log.read_text(errors="replace")))
@@ -108,7 +108,7 @@ def _script(
     return "\n".join([*lines, "sort -u ./*.set | xargs apt-get -qq download"])
 
 
-def _transport() -> str:
+def transport() -> str:
     """Proxies, time-outs and checks of the host's apt, to be those of the suite's apt too."""
     dump = subprocess.run(
         ["apt-config", "dump"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
@@ -116,7 +116,7 @@ def _transport() -> str:
     return "".join(f"{line}\n" for line in dump.stdout.splitlines() if _TRANSPORT.match(line))
 
 
-def _mirrors(suite: str) -> list[str]:
+def mirrors(suite: str) -> list[str]:
     """Lines for sources.list: the host's mirrors where it is a Debian, else none (the default's)."""
     here = dict(
         line.split("=", 1) for line in _os_release().splitlines() if "=" in line

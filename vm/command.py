@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from vm.problem import Problem
@@ -27,13 +27,6 @@ def run(
     folder: Path | None = None,
 ) -> int:
     """Runs ``command`` without input, output appended to ``log``; returns its exit status."""
-    parent = os.getpid()
-
-    def tied() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:  # it died before the call
-            os._exit(1)
-
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,
@@ -43,7 +36,7 @@ def run(
             env=None if environment is None else dict(environment),
             cwd=folder,
             start_new_session=True,
-            preexec_fn=tied,
+            preexec_fn=tied(),
         )
     try:
         return process.wait()
@@ -55,6 +48,18 @@ def run(
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+def tied(number: int = signal.SIGTERM) -> Callable[[], None]:
+    """For ``preexec_fn``: the child gets this signal once the thread that started it has ended."""
+    parent = os.getpid()
+
+    def tie() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:  # it died before the call
+            os._exit(1)
+
+    return tie
 
 
 def need(program: str, package: str) -> str:

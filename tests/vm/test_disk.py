@@ -20,7 +20,10 @@ from typing import Any
 
 import pytest
 
-from vm.disk import DiskError, boot, check, clone, image
+from vm import archive, command
+from vm.disk import boot, check, clone, image
+from vm.problem import Problem
+from vm.result import GuestFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,9 +46,9 @@ def disk(tmp_path: Path) -> image.Disk:
 # --- building
 
 
-@pytest.mark.parametrize("architecture", image.DEBIAN_ARCHITECTURES)
+@pytest.mark.parametrize("architecture", archive.DEBIAN)
 def test_the_kernel_and_its_headers_are_the_guests(architecture: str) -> None:
-    debian = image.DEBIAN_ARCHITECTURES[architecture]
+    debian = archive.DEBIAN[architecture]
     names = image.packages(architecture)
     assert f"linux-image-cloud-{debian}" in names and f"linux-headers-cloud-{debian}" in names
     assert "systemd-sysv" in names
@@ -84,9 +87,9 @@ def test_wheels_are_fetched_for_the_guests_python_and_libc_by_their_hashes(tmp_p
 def test_a_missing_tool_is_one_line_with_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image, "which", lambda tool: None)
-    with pytest.raises(DiskError, match="apt-get install mmdebstrap"):
-        image.build(tmp_path)
+    monkeypatch.setattr(command.shutil, "which", lambda tool, path: None)
+    with pytest.raises(Problem, match="apt-get install --no-install-recommends e2fsprogs"):
+        image.build(tmp_path, lambda text: None)
 
 
 def test_a_build_that_fails_leaves_nothing_and_says_why(
@@ -96,10 +99,34 @@ def test_a_build_that_fails_leaves_nothing_and_says_why(
     on_path(tmp_path / "bin", monkeypatch, mmdebstrap="echo 'E: no such suite' >&2; exit 25")
     monkeypatch.setattr(image, "pip_command", lambda target, architecture: ["true"])
     monkeypatch.setattr(image, "_FREE_GB", 0)
-    cache = tmp_path / "cache"
-    with pytest.raises(DiskError, match=r"(?s)E: no such suite.*mmdebstrap failed \(exit 25\)"):
-        image.build(cache, lambda text: None)
-    assert [path.name for path in cache.iterdir()] == ["disk.lock"]
+    with pytest.raises(Problem, match=r"(?s)E: no such suite.*mmdebstrap failed \(25\)"):
+        image.build(tmp_path / "cache", lambda text: None)
+    left = [path for path in (tmp_path / "cache/disks").iterdir() if path.suffix != ".lock"]
+    assert left == []
+
+
+def test_an_image_of_earlier_inputs_makes_room_for_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(work: Path, architecture: str, say: Any) -> None:
+        (work / "disk.img").touch()
+
+    monkeypatch.setattr(image, "_make", make)
+    first = image.build(tmp_path, lambda text: None)
+    assert image.build(tmp_path, lambda text: None) == first, "it is there"
+    monkeypatch.setattr(image, "key", lambda architecture: "another")
+    second = image.build(tmp_path, lambda text: None)
+    assert second.file.exists() and not first.file.exists()
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_root_is_not_needed(user: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image.os, "geteuid", lambda: user)
+    monkeypatch.setattr(archive, "mirrors", lambda suite: [])
+    words = image.mmdebstrap_arguments(tmp_path, "x86_64")
+    assert f"--mode={'root' if user == 0 else 'unshare'}" in words
+    assert words[-2:] == ["bookworm", str(tmp_path / "tree")]
+    assert image._helper() == ([] if user == 0 else ["mmdebstrap", "--unshare-helper"])
 
 
 def test_the_clone_is_what_git_lists_and_new_files_without_what_set_up_makes(
@@ -135,9 +162,9 @@ def test_the_clone_travels_with_modes_and_times_and_nobodys_ids(tmp_path: Path) 
 def test_the_machine_has_no_network_and_leaves_its_image_alone(
     disk: image.Disk, monkeypatch: Any, architecture: str, program: str, console: str
 ) -> None:
-    monkeypatch.setattr(boot, "which", lambda tool: f"/usr/bin/{tool}")
+    monkeypatch.setattr(command, "need", lambda tool, package: f"/usr/bin/{tool}")
     other = image.Disk(disk.file, disk.kernel, disk.initrd, architecture)
-    words = boot.command(other, "tcg")
+    words = boot.command_line(other, "tcg")
     assert words[0] == f"/usr/bin/{program}"
     line = " ".join(words)
     assert "-nic none" in line and "-nodefaults" in line and "snapshot=on" in line
@@ -146,9 +173,9 @@ def test_the_machine_has_no_network_and_leaves_its_image_alone(
 
 
 def test_without_qemu_one_line_names_the_package(disk: image.Disk, monkeypatch: Any) -> None:
-    monkeypatch.setattr(boot, "which", lambda tool: None)
-    with pytest.raises(DiskError, match=r"^QEMU is missing: apt-get install qemu-system-x86$"):
-        boot.command(disk, "tcg")
+    monkeypatch.setattr(command.shutil, "which", lambda tool, path: None)
+    with pytest.raises(Problem, match=r"^no qemu-system-x86_64 here: .* qemu-system-x86$"):
+        boot.command_line(disk, "tcg")
 
 
 def qemu(script: str) -> str:
@@ -183,30 +210,29 @@ def test_what_the_job_leaves_comes_back_with_its_status(
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo 'cannot set up guest memory' >&2; exit 1", "QEMU failed: cannot set up guest memory"),
         ("echo 'Kernel panic - not syncing: no init' >$console", "kernel panicked: no init"),
-        ("echo 'last words' >$console; head -c 600 /dev/urandom >$result", "came out torn"),
-        ("echo 'last words' >$console", "came out torn"),
+        ("echo 'last words' >$console; head -c 600 /dev/urandom >$result", "cut off or damaged"),
+        ("echo 'last words' >$console", "cut off or damaged"),
+        (FINISHED.replace(' -C "$d" status', ""), "its last member is missing"),
     ],
 )
-def test_a_failed_machine_says_why_and_leaves_no_results(
+def test_a_failed_guest_says_why_with_its_last_words_and_leaves_no_results(
     disk: image.Disk, tmp_path: Path, monkeypatch: Any, script: str, said: str
 ) -> None:
     on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": qemu(script)})
-    with pytest.raises(DiskError) as problem:
+    with pytest.raises(GuestFailed, match=said) as problem:
         outcome(disk, tmp_path / "results")
-    assert said in str(problem.value).splitlines()[-1]
     if "last words" in script:
-        assert "| last words" in str(problem.value)
+        assert problem.value.console == ["last words"]
     assert not (tmp_path / "results").exists()
 
 
-def test_a_result_without_its_last_member_is_torn(
+def test_a_qemu_that_refuses_says_why(
     disk: image.Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = qemu(FINISHED.replace(' -C "$d" status', ""))
-    on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": script})
-    with pytest.raises(DiskError, match="its last member is missing"):
+    script = "echo 'cannot set up guest memory' >&2; exit 1"
+    on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": qemu(script)})
+    with pytest.raises(Problem, match="^QEMU failed: cannot set up guest memory$"):
         outcome(disk, tmp_path / "results")
 
 
@@ -216,7 +242,7 @@ def test_nothing_is_unpacked_outside_the_results(tmp_path: Path) -> None:
             member = tarfile.TarInfo(name)
             member.size = 2
             tar.addfile(member, io.BytesIO(b"0\n"))
-    with pytest.raises(DiskError, match="lies outside"):
+    with pytest.raises(GuestFailed, match="lies outside"):
         boot._unpack(tmp_path / "result", tmp_path / "unpacked", "")
     assert not (tmp_path / "outside").exists()
 
@@ -226,8 +252,9 @@ def test_a_stalled_machine_is_killed_at_its_deadline_and_its_console_shown(
 ) -> None:
     script = qemu(f'echo "stuck here" >$console; echo $$ >{tmp_path}/pid; exec sleep 60')
     on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": script})
-    with pytest.raises(DiskError, match=r"(?s)\| stuck here.*did not end within 1 s"):
+    with pytest.raises(GuestFailed, match="did not end within 1 s") as problem:
         outcome(disk, tmp_path / "results", 1)
+    assert problem.value.console == ["stuck here"]
     assert gone(int((tmp_path / "pid").read_text()))
 
 
@@ -245,25 +272,33 @@ def test_the_machine_dies_with_the_command_that_started_it(
 ) -> None:
     script = qemu(f"echo $$ >{tmp_path}/pid; exec sleep 60")
     on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": script})
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     source = (
         "from pathlib import Path; from vm.disk import boot, image\n"
         f"p = Path({str(tmp_path)!r})\n"
         "disk = image.Disk(p / 'disk.img', p / 'vmlinuz', p / 'initrd', 'x86_64')\n"
         "boot.run_job(disk, image.GUEST / 'check', p / 'results', 60)"
     )
-    command = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
+    starter = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, env=environment)
     pid = tmp_path / "pid"
     until = time.monotonic() + 20
     while not (pid.exists() and pid.read_text().strip()) and time.monotonic() < until:
         time.sleep(0.02)
-    command.kill()
-    command.wait()
+    starter.kill()
+    starter.wait()
     assert gone(int(pid.read_text()))
+    (left,) = (tmp_path / "temporary").iterdir()
+    monkeypatch.setattr(boot.tempfile, "tempdir", str(tmp_path / "temporary"))
+    boot.repair()
+    assert not left.exists(), "the next start removes what a killed one has left"
 
 
-def test_too_little_memory_is_said_beforehand(disk: image.Disk, tmp_path: Path, monkeypatch: Any) -> None:
+def test_too_little_memory_is_said_beforehand(
+    disk: image.Disk, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(boot, "MEMORY_MB", 10**9)
-    with pytest.raises(DiskError, match="of memory are available"):
+    with pytest.raises(Problem, match="not enough memory"):
         outcome(disk, tmp_path / "results")
 
 

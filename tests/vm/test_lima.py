@@ -1,4 +1,4 @@
-"""The Lima template holds what Lima documents, and its script brings the clone in and sets it up."""
+"""The Lima template holds what Lima documents; its script brings the clone in and sets it up."""
 
 from __future__ import annotations
 

@@ -2,9 +2,3 @@
 
 Standard library only. ``python -m vm.disk`` lists the commands.
 """
-
-from __future__ import annotations
-
-
-class DiskError(Exception):
-    """The image cannot be made or the machine failed; one line with cause and cure."""

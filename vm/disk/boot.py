@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
 import tempfile
@@ -18,22 +19,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vm.disk import DiskError, clone
-from vm.disk.child import dies_with_us
-from vm.disk.image import ROOT, Disk, which
+from vm import command, machine
+from vm.disk import clone
+from vm.disk.image import ROOT, Disk
+from vm.problem import Problem
+from vm.result import GuestFailed
 
 CPUS = 2
 MEMORY_MB = 4096
 RESULT_MB = 512  # sparse
-CONSOLE_LINES = 15
+PREFIX = "probetax-disk-"  # of temporary folders; the owner's pid follows
 _PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
-_QEMU = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
+_PACKAGES = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 _MACHINES = {
-    "x86_64": ("-machine", "q35", "-cpu", "max"),
+    # without hpet and with a trusted TSC the clock is read without leaving the guest
+    "x86_64": ("-machine", "q35,hpet=off", "-cpu", "max"),
     # without impdef, emulated pointer authentication takes half of all time
     "aarch64": ("-machine", "virt", "-cpu", "max,pauth-impdef=on"),
 }
-_CONSOLES = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}
+_KERNEL = {"x86_64": "console=ttyS0 tsc=reliable", "aarch64": "console=ttyAMA0"}
 
 Tell = Callable[[str], None]
 
@@ -47,15 +51,14 @@ class Outcome:
     seconds: float
 
 
-def command(disk: Disk, accelerator: str, extra: Sequence[str] = ()) -> list[str]:
-    """The command line of QEMU up to the console. Raises DiskError if QEMU is missing."""
-    program = which(f"qemu-system-{disk.architecture}")
-    if program is None:
-        raise DiskError(f"QEMU is missing: apt-get install {_QEMU[disk.architecture]}")
+def command_line(disk: Disk, accelerator: str, extra: Sequence[str] = ()) -> list[str]:
+    """QEMU's words up to the console. Raises Problem if QEMU is missing."""
+    kind = disk.architecture
+    program = command.need(f"qemu-system-{kind}", _PACKAGES[kind])
     thread = ",thread=multi" if accelerator == "tcg" else ""
-    append = f"root=/dev/vda rw console={_CONSOLES[disk.architecture]} panic=-1 net.ifnames=0"
+    append = f"root=/dev/vda rw {_KERNEL[kind]} panic=-1"
     return [
-        program, *_MACHINES[disk.architecture], "-accel", accelerator + thread,
+        program, *_MACHINES[kind], "-accel", accelerator + thread,
         "-smp", str(CPUS), "-m", str(MEMORY_MB), "-nodefaults", "-no-user-config", "-nic", "none",
         "-display", "none", "-no-reboot", "-device", "virtio-rng-pci",
         "-kernel", str(disk.kernel), "-initrd", str(disk.initrd),
@@ -85,19 +88,20 @@ def run_job(
     ``results`` must not exist; it is there only if the result came out whole.
 
     Raises:
-        DiskError: no QEMU, no memory, a panic, a deadline passed or a torn result; the last lines
-            of the console come first.
+        Problem: no QEMU, not enough memory.
+        GuestFailed: a panic, a deadline passed or a torn result.
     """
-    _need_memory()
+    machine.room(MEMORY_MB)
+    repair()
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="probetax-disk-") as name:
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as name:
         folder = Path(name)
         console, result = folder / "console", folder / "result.tar"
         _pack(job, folder / "job.tar")
         with open(result, "wb") as file:
             file.truncate(RESULT_MB << 20)
         words = [
-            *command(disk, accelerator, ["probetax.job"]),
+            *command_line(disk, accelerator, ["probetax.job"]),
             *("-serial", f"file:{console}"),
             *_drive("job", folder / "job.tar", "readonly=on"),
             *_drive("result", result, "cache=unsafe"),
@@ -109,20 +113,19 @@ def run_job(
     return Outcome(status, results, time.monotonic() - began)
 
 
+def repair() -> None:
+    """Remove what commands that were killed have left. Their machines have died with them."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def shell(disk: Disk, accelerator: str = "tcg") -> int:
     """Boot with the console at this terminal; what is changed inside is gone afterwards."""
-    _need_memory()
-    words = [*command(disk, accelerator), "-serial", "mon:stdio"]
-    return subprocess.run(words, preexec_fn=dies_with_us).returncode
-
-
-def _need_memory() -> None:
-    with open("/proc/meminfo", encoding="ascii") as file:
-        free = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
-    if free // 1024 < MEMORY_MB:
-        raise DiskError(
-            f"{free // 1024} MB of memory are available, the machine takes {MEMORY_MB}: end something"
-        )
+    machine.room(MEMORY_MB)
+    words = [*command_line(disk, accelerator), "-serial", "mon:stdio"]
+    return subprocess.run(words, preexec_fn=command.tied()).returncode
 
 
 def _pack(job: Path, target: Path) -> None:
@@ -133,38 +136,36 @@ def _pack(job: Path, target: Path) -> None:
 
 def _run(words: Sequence[str], folder: Path, console: Path, deadline_s: float, tell: Tell) -> str:
     """Run QEMU to its end; what it wrote to the console."""
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(folder)},  # the changes to the image
-        preexec_fn=dies_with_us,
-    )
+    log = folder / "qemu.log"
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "TMPDIR": str(folder)},  # the changes to the image
+            preexec_fn=command.tied(signal.SIGKILL),
+        )
+    until, told = time.monotonic() + deadline_s, 0
     try:
-        until = time.monotonic() + deadline_s
-        told = 0
         while process.poll() is None:
             if time.monotonic() > until:
-                raise _failed(console, f"the machine did not end within {deadline_s:.0f} s")
+                text = f"the guest did not end within {deadline_s:.0f} s"
+                raise GuestFailed(text, _text(console))
             told = _follow(console, told, tell)
-            time.sleep(0.5)
-        error = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
-        if process.returncode:
-            last = error.splitlines()[-1:] or [f"exit {process.returncode}"]
-            raise _failed(console, f"QEMU failed: {last[0]}")
+            time.sleep(0.2)
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
-        if process.stderr:
-            process.stderr.close()
     _follow(console, told, tell)
-    said = console.read_text(errors="replace") if console.exists() else ""
-    panic = _PANIC.search(said)
+    if process.returncode:
+        said = _text(log).strip().splitlines()
+        raise Problem(f"QEMU failed: {said[-1] if said else f'exit {process.returncode}'}")
+    panic = _PANIC.search(_text(console))
     if panic:
-        raise _failed(console, f"the guest's kernel panicked: {panic[1].strip()}")
-    return said
+        raise GuestFailed(f"the guest's kernel panicked: {panic[1].strip()}", _text(console))
+    return _text(console)
 
 
 def _follow(console: Path, told: int, tell: Tell) -> int:
@@ -181,18 +182,17 @@ def _follow(console: Path, told: int, tell: Tell) -> int:
     return told
 
 
-def _failed(console: Path, text: str) -> DiskError:
-    lines: list[str] = []
-    with contextlib.suppress(OSError):
-        lines = console.read_text(errors="replace").splitlines()[-CONSOLE_LINES:]
-    shown = [f"  | {''.join(c for c in line if c.isprintable())}" for line in lines]
-    return DiskError("\n".join([*shown, text]))
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").replace("\r", "")
+    except OSError:
+        return ""
 
 
 def _unpack(result: Path, target: Path, console: str) -> int:
-    """Unpack the tar; the job's status. Raises DiskError unless it is whole."""
+    """Unpack the tar; the job's status. Raises GuestFailed unless it is whole."""
     try:
-        with tarfile.open(result) as tar:
+        with tarfile.open(result, "r:") as tar:  # as it is: an empty disk is no archive
             members = tar.getmembers()
             if not members or members[-1].name != "status":
                 raise tarfile.TarError("its last member is missing")
@@ -200,8 +200,7 @@ def _unpack(result: Path, target: Path, console: str) -> int:
                 _extract(tar, member, target)
         return int((target / "status").read_text())
     except (tarfile.TarError, OSError, ValueError) as error:
-        shown = [f"  | {line}" for line in console.strip().splitlines()[-CONSOLE_LINES:]]
-        raise DiskError("\n".join([*shown, f"the result came out torn: {error}"])) from None
+        raise GuestFailed(f"the guest's result is cut off or damaged: {error}", console) from None
 
 
 def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
