@@ -28,7 +28,12 @@ def imports(path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "never"), [("experiment", {"analysis", "cli"}), ("analysis", {"experiment", "cli"})]
+    ("folder", "never"),
+    [
+        ("experiment", {"analysis", "cli"}),
+        ("analysis", {"experiment", "cli"}),
+        ("vm", {"analysis", "cli", "experiment"}),
+    ],
 )
 def test_only_cli_imports_both_sides(folder, never):
     assert modules(folder)
@@ -44,8 +49,14 @@ def test_the_runner_imports_the_standard_library_only():
         assert not outside, (path, outside)
 
 
+def test_machines_need_the_standard_library_only():
+    for path in modules("vm"):
+        outside = imports(path) - sys.stdlib_module_names - {"vm", "__future__"}
+        assert not outside, (path, outside)
+
+
 def test_modules_fit_in_a_head():
-    for folder in ("cli", "experiment", "analysis"):
+    for folder in ("cli", "experiment", "analysis", "vm"):
         for path in modules(folder):
             assert len(path.read_text().splitlines()) <= 300, path
 

@@ -72,9 +72,11 @@ def fetch(
                  f"--architectures={DEBIAN[architecture]}", "--skip=output/mknod",
                  f"--extract-hook={_script(sets, alone, kernel, debs)}"]  # fmt: skip
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(temporary)}
-    status = command.run(
-        [mmdebstrap, *arguments, suite, "/dev/null", *mirrors(suite)], log, environment
-    )
+    sources = mirrors(suite)
+    if not sources and _KEYRING.exists():  # the host's apt trusts another distribution's keys
+        arguments.append(f"--keyring={_KEYRING}")
+    words = [mmdebstrap, *arguments, suite, "/dev/null", *sources]
+    status = command.run(words, log, environment)
     if status != 0:
         raise Problem(_why(suite, log.read_text(errors="replace")))
     by_name = {package.name: package for package in map(_package, sorted(debs.glob("*.deb")))}
@@ -91,7 +93,7 @@ def _script(
     debs: Path,
 ) -> str:
     """The hook: lists each set as apt would install it, then downloads all of them at once."""
-    lines = ["set -eu", 'export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"', f"cd {shlex.quote(str(debs))}"]
+    lines = [f"set -eu; cd {shlex.quote(str(debs))}", 'export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"']
     for name, packages in sets.items():
         lines += [
             f"apt-get -qq -s install {shlex.join(packages)} >plan",
@@ -110,33 +112,34 @@ def _script(
 
 def transport() -> str:
     """Proxies, time-outs and checks of the host's apt, to be those of the suite's apt too."""
-    dump = subprocess.run(
-        ["apt-config", "dump"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    return "".join(f"{line}\n" for line in dump.stdout.splitlines() if _TRANSPORT.match(line))
+    dump = _said("apt-config", "dump")
+    return "".join(f"{line}\n" for line in dump.splitlines() if _TRANSPORT.match(line))
 
 
 def mirrors(suite: str) -> list[str]:
-    """Lines for sources.list: the host's mirrors where it is a Debian, else none (the default's)."""
-    here = dict(
-        line.split("=", 1) for line in _os_release().splitlines() if "=" in line
-    )  # quotes matter to neither of the two fields read
+    """Lines for sources.list: the host's mirrors where it is a Debian, else none (the default)."""
+    # quotes matter to neither of the two fields read
+    here = dict(line.split("=", 1) for line in _os_release().splitlines() if "=" in line)
     if here.get("ID") != "debian":
         return []
     code = here.get("VERSION_CODENAME", "")
-    listed = subprocess.run(
-        ["apt-get", "indextargets", "--no-release-info", "--format",
-         "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"],
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    fields = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+    listed = _said("apt-get", "indextargets", "--no-release-info", f"--format={fields}",
+                   "Created-By: Packages")  # fmt: skip
     signed = f"[signed-by={_KEYRING}] " if _KEYRING.exists() else ""
     lines: dict[str, str] = {}
-    for line in listed.stdout.splitlines():
+    for line in listed.splitlines():
         uri, release, component = line.split()[:3]
-        part = release.removeprefix(code)
-        if component == "main" and release.startswith(code) and part in ("", "-updates", "-security"):
+        part = release.removeprefix(code) if release.startswith(code) else "another release"
+        if component == "main" and part in ("", "-updates", "-security"):
             lines.setdefault(part, f"deb {signed}{uri} {suite}{part} main")
     return list(lines.values()) if "" in lines else []
+
+
+def _said(*words: str) -> str:
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    ).stdout
 
 
 def _os_release() -> str:
@@ -148,16 +151,14 @@ def _os_release() -> str:
 
 def _why(suite: str, log: str) -> str:
     """One line out of mmdebstrap's."""
-    errors = [line for line in log.splitlines() if re.match(r"(E|Err|W): ", line)]
     if "No space left on device" in log:
         return "no space left on the disk while fetching packages: free 1 GB, then start again"
-    if any(_OFFLINE.search(line) for line in log.splitlines() if re.match(r" |E|W|Err", line)):
-        reason = next((line for line in errors if _OFFLINE.search(line)), "no mirror answers")
-        return f"no network: {suite}'s packages cannot be fetched ({reason}); start again with one"
-    if "Unable to locate package" in log or "NO_PUBKEY" in log:
-        pass  # apt's own words say it
-    first = next((line for line in errors if line.startswith("E: ")), log.strip()[-200:])
-    return f"{suite}'s packages cannot be fetched: {first}"
+    reasons = [line.removeprefix("E: ") for line in log.splitlines() if line.startswith("E: ")]
+    offline = next((reason for reason in reasons if _OFFLINE.search(reason)), None)
+    if offline:
+        return f"no network: {suite}'s packages cannot be fetched; apt says: {offline}"
+    said = reasons[0] if reasons else " ".join(log.split())[-200:]
+    return f"{suite}'s packages cannot be fetched; apt says: {said}"
 
 
 def _package(path: Path) -> Package:

@@ -50,7 +50,6 @@ def base(packages: Sequence[Package], python: str) -> Files:
         cpio.character_device("dev/null", 1, 3, 0o666),
         cpio.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n"),
         cpio.file("etc/group", b"root:x:0:\n"),
-        cpio.file("etc/hostname", b"guest\n"),
     ]
     kept |= {entry.name: entry for entry in own}
     for needs in (f"usr/bin/{python}", "usr/bin/top", "usr/bin/busybox"):
@@ -113,19 +112,20 @@ def _libraries(kept: Files, found: Files, wanted: Iterable[str]) -> Files:
     fresh = list(kept.values())
     while fresh or asked:
         for entry in fresh:
-            asked |= {posixpath.basename(name) for name in elf.needed(entry.data)}
+            asked |= set(elf.needed(entry.data))
         fresh = []
-        for soname in sorted(asked - looked_at):
-            fresh += _chain(soname, folders, found)
+        for name in sorted(asked - looked_at):  # a loader is asked for by its path
+            within = [""] if "/" in name else [f"{folder}/" for folder in folders]
+            fresh += _chain([folder + name.strip("/") for folder in within], found)
         looked_at |= asked
         asked = set()
         libraries |= {entry.name: entry for entry in fresh}
     return libraries
 
 
-def _chain(soname: str, folders: list[str], found: Files) -> list[cpio.Entry]:
-    """The library, by way of the links that lead to it. Empty if no package has it."""
-    name = next((f"{folder}/{soname}" for folder in folders if f"{folder}/{soname}" in found), "")
+def _chain(places: Iterable[str], found: Files) -> list[cpio.Entry]:
+    """The first of ``places`` that exists, by way of the links that lead to it."""
+    name = next((merged(place) for place in places if merged(place) in found), "")
     chain: list[cpio.Entry] = []
     while name in found and len(chain) < 10:
         chain.append(found[name])

@@ -80,8 +80,9 @@ def _check(entry: Entry) -> None:
 def _member(out: BinaryIO, number: int, entry: Entry) -> int:
     name = entry.name.encode(errors="surrogateescape") + b"\0"
     links = 2 if stat.S_ISDIR(entry.mode) else 1
+    size = len(entry.data)
     # ino, mode, uid, gid, nlink, mtime, filesize, dev (two), rdev (two), namesize, check
-    fields = (number, entry.mode, 0, 0, links, 0, len(entry.data), 0, 0, *entry.device, len(name), 0)
+    fields = (number, entry.mode, 0, 0, links, 0, size, 0, 0, *entry.device, len(name), 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields) + name
-    size = out.write(head + b"\0" * (-len(head) % 4))
-    return size + out.write(entry.data) + out.write(b"\0" * (-len(entry.data) % 4))
+    written = out.write(head + b"\0" * (-len(head) % 4))
+    return written + out.write(entry.data) + out.write(b"\0" * (-size % 4))

@@ -10,7 +10,7 @@ _DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
 
 
 def needed(data: bytes) -> list[str]:
-    """Names of the libraries it asks for, then the path of its loader; empty if it is no ELF file."""
+    """Names of the libraries it asks for, then the path of its loader; none if it is no ELF."""
     if data[:6] != b"\x7fELF\x02\x01":
         return []
     segments = list(_segments(data))

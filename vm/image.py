@@ -35,7 +35,8 @@ _RECIPE = ("archive.py", "cache.py", "contents.py", "cpio.py", "elf.py", "image.
            "kernel_image.py", "unpacked.py")  # fmt: skip
 _SYSROOT = re.compile(
     r"usr/(include|lib/linux/uapi/(x86|arm64))/"
-    r"|usr/lib/(gcc/)?[^/]+-linux-gnu/.*(\.so(\.\d+)*|crt\w*\.o|lib(c_nonshared|pthread)\.a|libgcc(_eh)?\.a)$"
+    r"|usr/lib/(gcc/)?[^/]+-linux-gnu/.*"
+    r"(\.so(\.\d+)*|crt\w*\.o|lib(c_nonshared|pthread|gcc|gcc_eh)\.a)$"
     r"|usr/lib(64)?/ld-linux"
 )
 
@@ -88,7 +89,7 @@ def build(
 
 
 def _place(kernel: str, architecture: str, folder: Path | None, packages: Iterable[str]) -> Path:
-    """Where the image lies: its name is a hash of the request and of the code that carries it out."""
+    """Where the image lies: named by a hash of the request and of the code that carries it out."""
     if kernel not in SUITES:
         raise Problem(f"no image has kernel '{kernel}'; known: {', '.join(SUITES)}")
     if architecture not in archive.DEBIAN:
@@ -138,7 +139,7 @@ def _make(kernel: str, architecture: str, layers: list[str], work: Path) -> None
         packages = found[f"layer-{name}"]
         held = contents.layer(packages, files)
         if not held:
-            raise Problem(f"package {name} of {suite.name} holds no Python module to make a layer of")
+            raise Problem(f"package {name} of {suite.name} holds no Python module for a layer")
         written[f"{name}.cpio"] = _segment(work / f"{name}.cpio", held)
         extra[name] = [package.identity() for package in contents.used(packages, held)]
     written["vmlinuz"] = _hash(work / "vmlinuz")

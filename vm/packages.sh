@@ -6,6 +6,7 @@
 NEEDED=(clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev python3-venv procps)
 WISHED=(python3-bpfcc) # one collector's need each: without them that one is unavailable, the others go on
 FOR_TESTS=(clang-format shellcheck stress-ng git chromium)
+EXACT=(qemu-system-x86 qemu-system-arm mmdebstrap debian-archive-keyring) # the exact backend's; tests need them too
 
 debian_like() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
 
@@ -37,10 +38,11 @@ headers_package() {
   if known_to_apt "$own"; then echo "$own"; else echo "$generic"; fi
 }
 
-packages_missing() { # packages_missing TESTS(yes|no)
+packages_missing() { # packages_missing TESTS(yes|no) EXACT(yes|no)
   debian_like || return 0
   packages_absent "${NEEDED[@]}" "${WISHED[@]}"
   headers_package
+  [ "$1$2" = nono ] || packages_absent "${EXACT[@]}"
   [ "$1" = no ] || packages_absent "${FOR_TESTS[@]}"
 }
 
@@ -84,10 +86,10 @@ not_debian() {
 
 # What a simulation says will be new is written down before anything is installed: an interrupted
 # installation is thus known in full too. packages_ours says which of it is really there.
-packages_install() { # packages_install TESTS(yes|no)
+packages_install() { # packages_install TESTS(yes|no) EXACT(yes|no)
   local missing needed='' name installable=()
   debian_like || { not_debian; return; }
-  missing=$(packages_missing "$1")
+  missing=$(packages_missing "$1" "$2")
   [ -n "$missing" ] || return 0
   for name in $missing; do ! is_needed "$name" || needed="$needed $name"; done
   if ! may_be_root; then
@@ -97,7 +99,7 @@ packages_install() { # packages_install TESTS(yes|no)
     return 0
   fi
   step "refreshing the package lists" apt_get update || say "went on with the package lists already here"
-  missing=$(packages_missing "$1")
+  missing=$(packages_missing "$1" "$2")
   for name in $missing; do
     if known_to_apt "$name"; then
       installable+=("$name")

@@ -1,4 +1,4 @@
-"""Builds the collectors and workloads for a guest: against its libraries, the same on every host."""
+"""Builds the collectors and workloads for a guest, against its libraries; alike on every host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOURCES = {".c", ".h", ""}  # the last: Makefile
 
 @dataclass(frozen=True)
 class Programs:
-    """A folder of binaries, what went into them, and the hash of that."""
+    """A folder of binaries, what went into them, and the hash of what came out."""
 
     folder: Path
     inputs: Mapping[str, Any]
@@ -42,7 +42,7 @@ def build(
     files = {
         str(path.relative_to(sources)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(sources.rglob("*"))
-        if path.is_file() and path.suffix in _SOURCES and path.relative_to(sources).parts[0] != "build"
+        if path.suffix in _SOURCES and path.is_file() and sources / "build" not in path.parents
     }
     needs = {
         "architecture": image.inputs["architecture"],
@@ -50,17 +50,18 @@ def build(
         "libraries": image.inputs["sysroot"],
         "sources": files,
     }
-    key = {**needs, "base": image.digest, "recipe": Path(__file__).read_text()}
+    key = {**needs, "shared": image.inputs["packages"], "recipe": Path(__file__).read_text()}
     place = (cache.default() if folder is None else folder) / "programs" / digest(key)[:16]
 
     def make(work: Path) -> None:
-        say(f"building the collectors for {place.parent.name}")
+        guest = f"{image.inputs['kernel']}, {needs['architecture']}"
+        say(f"building the collectors for kernel {guest}")
         built = _make(image, sources, files, bin_folder, work)
         (work / "inputs.json").write_text(json.dumps({**needs, "programs": built}, sort_keys=True))
 
     cache.made(place, make, say)
     inputs = json.loads((place / "inputs.json").read_text())
-    return Programs(place / "build", inputs, digest(inputs))
+    return Programs(place / "build", inputs, digest(inputs["programs"]))
 
 
 def _make(
@@ -89,6 +90,7 @@ def _make(
             path.unlink()
     (copy / "build").rename(work / "build")
     shutil.rmtree(copy)
+    log.unlink()
     hashes = {}
     for path in built:
         hashes[path.name] = hashlib.sha256((work / "build" / path.name).read_bytes()).hexdigest()

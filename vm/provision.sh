@@ -3,7 +3,7 @@
 # Called by ./study, by the Vagrantfile and by whoever builds an image. Run it again at any point: it does
 # only what is missing, and what it added to the system is written down so that --remove takes back just that.
 #
-#   vm/provision.sh [--python-only] [--tests] [--quiet] | --dry-run [--tests] | --remove [--dry-run]
+#   vm/provision.sh [--python-only] [--exact] [--tests] [--quiet] | --dry-run [--exact] [--tests] | --remove [--dry-run]
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -17,10 +17,11 @@ PACKAGES_MB=650          # measured: every Debian package with its dependencies,
 # shellcheck source=vm/packages.sh
 . "$root/vm/packages.sh"
 
-python_only=no tests=no quiet=no dry=no remove=no
+python_only=no tests=no exact=no quiet=no dry=no remove=no
 for option in "$@"; do
   case $option in
     --python-only) python_only=yes ;;
+    --exact) exact=yes ;;
     --tests) tests=yes ;;
     --quiet) quiet=yes ;;
     --dry-run) dry=yes ;;
@@ -139,7 +140,7 @@ give_back() { # under sudo: what we made in somebody's clone is theirs
 
 dry_run() {
   local missing added key='' python_disk=$PYTHON_MB packages_disk=0 minutes=0
-  missing=$(packages_missing "$tests" | tr '\n' ' ')
+  missing=$(packages_missing "$tests" "$exact" | tr '\n' ' ')
   if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of package names
     added=$(packages_simulated $missing)
@@ -195,7 +196,7 @@ if command -v flock >/dev/null; then # one set-up at a time; a second one waits 
 fi
 if [ "$python_only" = no ]; then
   [ "$(uname -s)" = Linux ] || die "measuring needs Linux: see the Vagrantfile; ./study figures works here"
-  packages_install "$tests"
+  packages_install "$tests" "$exact"
 fi
 set_up_python
 [ "$python_only" = yes ] || set_up_collectors

@@ -21,15 +21,15 @@ from vm.problem import Problem
 
 _SUITE = "bookworm"
 _LLVM = "14"
-_PACKAGES = [f"clang-{_LLVM}", f"libclang-cpp{_LLVM}", f"libclang-common-{_LLVM}-dev", f"lld-{_LLVM}",
-             f"libllvm{_LLVM}", "libz3-4", "libc6", "libgcc-s1", "libstdc++6", "libffi8", "libedit2",
-             "libbsd0", "libmd0", "libtinfo6", "libxml2", "libicu72", "liblzma5", "libzstd1",
-             "zlib1g"]  # fmt: skip
+_PACKAGES = [f"clang-{_LLVM}", f"lld-{_LLVM}", f"libllvm{_LLVM}", f"libclang-cpp{_LLVM}",
+             f"libclang-common-{_LLVM}-dev", "libz3-4", "libc6", "libgcc-s1", "libstdc++6",
+             "libffi8", "libedit2", "libbsd0", "libmd0", "libtinfo6", "libxml2", "libicu72",
+             "liblzma5", "libzstd1", "zlib1g"]  # fmt: skip
 _KEPT = re.compile(
     rf"usr/lib/llvm-{_LLVM}/(bin/(clang|lld|ld\.lld)(-{_LLVM})?$|lib/clang/[^/]+/include/)"
     r"|usr/lib/[^/]+-linux-gnu/[^/]+\.so[.\d]*$|usr/lib(64)?/ld-linux[^/]*$"
 )
-# $GUEST_TARGET and $GUEST_SYSROOT say what for. Paths of this machine stay out of the result
+# called with $GUEST_TARGET and $GUEST_SYSROOT; paths of this machine stay out of the result
 _RUN = """#!/bin/sh
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 run() { exec "$root/usr/LOADER" --library-path "$root/usr/lib/HOST" "$@"; }
@@ -38,11 +38,11 @@ _LINK = _RUN + 'run --argv0 ld.lld "$root/usr/lib/llvm-LLVM/bin/lld" "$@"\n'
 # to compile and link in one step, clang starts itself: by the name that it was called by
 _COMPILE = (
     _RUN
-    + """clang=$root/usr/lib/llvm-LLVM/bin/clang
-[ "$1" != -cc1 ] || run --argv0 "$0" "$clang" "$@"
-run --argv0 "$0" "$clang" -no-canonical-prefixes -resource-dir "$root/usr/lib/llvm-LLVM/lib/clang/RELEASE" \\
-  --sysroot="$GUEST_SYSROOT" -ffile-prefix-map="$PWD=." -ffile-prefix-map="$GUEST_SYSROOT=/sysroot" \\
-  -ffile-prefix-map="$root=/toolchain" OPTIONS "$@"
+    + """llvm=$root/usr/lib/llvm-LLVM
+[ "$1" != -cc1 ] || run --argv0 "$0" "$llvm/bin/clang" "$@"
+run --argv0 "$0" "$llvm/bin/clang" -no-canonical-prefixes --sysroot="$GUEST_SYSROOT" \\
+  -resource-dir "$llvm/lib/clang/RELEASE" -ffile-prefix-map="$PWD=." \\
+  -ffile-prefix-map="$GUEST_SYSROOT=/sysroot" -ffile-prefix-map="$root=/toolchain" OPTIONS "$@"
 """
 )
 _NATIVE = '-Qunused-arguments --target="$GUEST_TARGET" --ld-path="$root/bin/guest-ld"'

@@ -13,7 +13,7 @@ from vm.archive import Package
 
 
 def unpack(packages: Iterable[Package], root: Path, kept: re.Pattern[str]) -> None:
-    """Writes the files whose name (as merged into usr/) matches ``kept``; links lead inside root."""
+    """Writes the files whose name, merged into usr/, matches ``kept``; links lead inside root."""
     for name in ("bin", "lib", "lib64", "sbin"):
         (root / "usr" / name).mkdir(parents=True, exist_ok=True)
         (root / name).symlink_to(f"usr/{name}")
