@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from vm import command
 from vm.problem import Problem
@@ -18,10 +18,10 @@ _OLDEST = (7, 2)
 
 
 class Image(Protocol):
-    """What is booted; :mod:`vm.image` makes it."""
+    """What is booted; :mod:`vm.image` makes it. ``inputs`` name its architecture."""
 
     @property
-    def architecture(self) -> str: ...
+    def inputs(self) -> Mapping[str, Any]: ...
     @property
     def kernel(self) -> Path: ...
     @property

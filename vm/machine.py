@@ -27,6 +27,8 @@ from vm.hardware import HARDWARE, Image, command_line
 from vm.problem import Problem
 from vm.result import GuestFailed, Mark
 
+#: What every run gives its guests, in MB.
+MEMORY_MB = 1024
 #: What QEMU takes beyond the guest's memory, in MB: its own, and translated code.
 OVERHEAD_MB = 300
 _PR_SET_PDEATHSIG = 1
@@ -81,7 +83,7 @@ class Machine:
         Raises:
             Problem: no QEMU, no plugin.
         """
-        hardware = HARDWARE[image.architecture]
+        hardware = HARDWARE[image.inputs["architecture"]]
         self.folder = folder
         self._began = time.monotonic()
         self._deadline_s = deadline_s

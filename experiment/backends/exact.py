@@ -28,7 +28,6 @@ from vm.result import GuestFailed
 
 Tell = Callable[..., None]
 PREFIX = "probetax-exact-"
-MEMORY_MB = 1024
 SEED = 1
 #: A boot that takes longer than this, and than so much for each second of the guest, has stalled.
 _DEADLINE_S, _DEADLINE_FACTOR = 180.0, 5.0
@@ -95,7 +94,7 @@ class _Run:
 
     def execute(self) -> None:
         """Boot every block that is not on the disk yet."""
-        side_by_side = min(len(os.sched_getaffinity(0)), machine.room(MEMORY_MB))
+        side_by_side = min(len(os.sched_getaffinity(0)), machine.room(machine.MEMORY_MB))
         total = len(self._plan["trials"])
         self._tell(event="start", trials=total, done=len(self._out.done), eta_s=self._eta())
         with contextlib.ExitStack() as boots:
@@ -115,7 +114,7 @@ class _Run:
         return Machine(
             self._guest.image,
             [*self._guest.segments, folder / "plan.cpio"],
-            memory_mb=MEMORY_MB,
+            memory_mb=machine.MEMORY_MB,
             seed=SEED,
             deadline_s=_DEADLINE_S + _DEADLINE_FACTOR * guest_s,
             folder=folder,

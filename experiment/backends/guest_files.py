@@ -23,6 +23,7 @@ PATHS = {
     "system_python": "/usr/bin/python3",
 }
 COMMAND = ("/usr/bin/python3", "-I", "-S", "/probetax/experiment", "/plan.json", "/run/result")
+PSUTIL = "python3-psutil"
 #: The window of the trial that a boot begins with and nobody keeps, in s: it fills the caches.
 _DISCARDED_S = 1.0
 _OF_ARM = ("command", "ready", "needs", "language", "dump", "sleeps_per_scrape")
@@ -139,7 +140,7 @@ def _imported(path: Path, package: Path) -> list[Path]:
     return places
 
 
-def packages(plan: Mapping[str, Any]) -> frozenset[str]:
-    """What the image needs beyond its base."""
+def packages(plan: Mapping[str, Any]) -> list[str]:
+    """Debian's packages of Python modules that the plan's arms import, beyond the base image."""
     words = [word for arm in plan["arms"].values() for word in arm["command"]]
-    return frozenset({"psutil"} if any("psutil" in word for word in words) else ())
+    return [PSUTIL] if any("psutil" in word for word in words) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment.backends import guest_files
-from vm import command, cpio, hardware, image, machine, programs
+from vm import cache, command, cpio, hardware, image, machine, programs
 from vm.problem import Problem
 
 
@@ -29,40 +28,39 @@ class Guest:
     inputs: dict[str, Any]
 
 
-def cache() -> Path:
-    """Where images and programs are kept between runs."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "probetax"
-
-
 def prepare(plan: Mapping[str, Any], root: Path, folder: Path, tell: Callable[..., None]) -> Guest:
-    """Build or find everything. Raises vm.problem.Problem."""
+    """Build or find everything. Raises vm.problem.Problem, or GuestFailed for a first boot."""
+
+    def say(line: str) -> None:
+        tell(event="warning", text=line)
+
     kernel, architecture = plan["guest"].split("-")
     qemu = hardware.version(architecture)
-    machine.room(1)
+    machine.room(machine.MEMORY_MB)
     make_plugin(root)
-    tell(event="warning", text=f"preparing the virtual machine {plan['guest']}")
-    base = image.build(kernel, architecture, cache(), guest_files.packages(plan))
-    made = programs.build(kernel, architecture, cache())
+    base = image.build(kernel, architecture, packages=guest_files.packages(plan), say=say)
+    made = programs.build(base, root / "bpf", say=say)
     try:
         entries = guest_files.project(plan, root, made.folder)
     except FileNotFoundError as error:
         raise Problem(f"the guest's {Path(error.filename).name} was not built") from None
-    with open(folder / "project.cpio", "wb") as out:
+    project = folder / "project.cpio"
+    with open(project, "wb") as out:
         cpio.write(out, entries)
-    unpack(base.initrd, folder / "base.cpio")
-    python = compiled(base, base.digest, root, folder)
+    python = compiled(base, root, folder, say)
     inputs = {
         "guest": plan["guest"],
         "qemu": qemu,
-        "hardware": hardware.described(architecture),
+        **hardware.described(architecture),
+        "kernel": base.inputs["kernel_release"],
         "image": base.digest,
-        "kernel": base.inputs["kernel"],
-        "programs": made.inputs,
-        "project": digest(folder / "project.cpio"),
+        "programs": made.digest,
+        "compilers": made.inputs["compilers"],
+        "libraries": made.inputs["libraries"],
+        "project": digest(project),
         "counter": digest(root / "vm/plugin/count.c"),
     }
-    return Guest(base, (folder / "base.cpio", python, folder / "project.cpio"), inputs)
+    return Guest(base, (base.initrd, *base.layers.values(), python, project), inputs)
 
 
 #: Imports modules, and hands over what Python has made of them.
@@ -80,7 +78,7 @@ for made in sorted(pathlib.Path("/usr/lib").rglob("__pycache__/*.pyc")):
 """
 
 
-def compiled(base: hardware.Image, digest_of_base: str, root: Path, folder: Path) -> Path:
+def compiled(base: image.Image, root: Path, folder: Path, say: Callable[[str], None]) -> Path:
     """The standard library's modules as the guest's own Python compiles them; made once per image.
 
     Each boot would spend seconds on it otherwise. Raises GuestFailed if that boot goes wrong.
@@ -88,10 +86,11 @@ def compiled(base: hardware.Image, digest_of_base: str, root: Path, folder: Path
     modules = guest_files.foreign_modules(root)
     command_line = ["/usr/bin/python3", "-I", "-S", "-c", _COMPILE, *modules]
     words = json.dumps(command_line)
-    known = hashlib.sha256((digest_of_base + words).encode()).hexdigest()[:32]
-    kept = cache() / "compiled" / f"{known}.cpio"
+    known = hashlib.sha256((base.digest + words).encode()).hexdigest()[:16]
+    kept = cache.default() / "compiled" / f"{known}.cpio"
     if kept.exists():
         return kept
+    say("compiling the guest's Python modules (once for each image; about half a minute)")
     boot = folder / "compiling"
     boot.mkdir()
     init = cpio.file("init", (root / "vm/guest/init").read_bytes(), 0o755)
@@ -99,8 +98,8 @@ def compiled(base: hardware.Image, digest_of_base: str, root: Path, folder: Path
         cpio.write(out, [init, cpio.file("command.json", words.encode())])
     outcome = machine.boot(
         base,
-        [folder / "base.cpio", boot / "command.cpio"],
-        memory_mb=1024,
+        [base.initrd, *base.layers.values(), boot / "command.cpio"],
+        memory_mb=machine.MEMORY_MB,
         seed=1,
         deadline_s=600,
         folder=boot,
@@ -126,15 +125,6 @@ def write_segment(path: Path, files: Mapping[str, bytes]) -> None:
     """Write an archive of plain files."""
     with open(path, "wb") as out:
         cpio.write(out, [cpio.file(name, data) for name, data in files.items()])
-
-
-def unpack(packed: Path, to: Path) -> None:
-    """Decompress here what would take the emulated machine seconds at each boot."""
-    with open(packed, "rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    opened = gzip.open(packed) if zipped else open(packed, "rb")
-    with opened as source, open(to, "wb") as target:
-        shutil.copyfileobj(source, target, 1 << 20)
 
 
 def digest(path: Path) -> str:

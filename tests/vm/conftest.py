@@ -19,7 +19,7 @@ def image(tmp_path):
     system_map.write_text("ffffffff81000000 T _text\nffffffff82000000 B _end\n")
     kernel = tmp_path / "vmlinuz"
     kernel.write_bytes(b"kernel")
-    return SimpleNamespace(architecture="x86_64", kernel=kernel, system_map=system_map)
+    return SimpleNamespace(inputs={"architecture": "x86_64"}, kernel=kernel, system_map=system_map)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Stands in for QEMU where a test is about the host's side: takes its words, leaves what it would.
 
-What it does is the text of ``FAKE_QEMU``: good, stall, panic, truncated, refuse, memory, unmarked, or
-silent. Good runs the guest's plan in no time: each planned trial gets a row.
+What it does is the text of ``FAKE_QEMU``: good, stall, panic, truncated, refuse, memory, unmarked,
+failed or silent. Good runs the guest's plan in no time: each planned trial gets a row.
 """
 
 import csv

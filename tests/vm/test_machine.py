@@ -109,7 +109,7 @@ from vm import hardware, machine
 folder = Path(sys.argv[2])
 hardware.PLUGIN = folder / "bin" / "count.so"
 image = SimpleNamespace(
-    architecture="x86_64", kernel=folder / "vmlinuz", system_map=folder / "System.map"
+    inputs={"architecture": "x86_64"}, kernel=folder / "vmlinuz", system_map=folder / "System.map"
 )
 made = machine.Machine(image, [], memory_mb=1, seed=1, deadline_s=60, folder=folder / "boot")
 print(made.process.pid, flush=True)

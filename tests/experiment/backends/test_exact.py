@@ -140,7 +140,9 @@ from vm import hardware
 folder = Path(sys.argv[2])
 hardware.PLUGIN = folder / "bin" / "count.so"
 image = SimpleNamespace(
-    architecture="x86_64", kernel=folder / "vmlinuz", system_map=folder / "System.map"
+    inputs={"architecture": "x86_64"},
+    kernel=folder / "vmlinuz",
+    system_map=folder / "System.map",
 )
 guests.prepare = lambda *words: guests.Guest(image, (), {})
 del sys.argv[1:3]
