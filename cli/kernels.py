@@ -150,9 +150,9 @@ def as_page(tried: Iterable[Tried], found: Iterable[Row]) -> str:
     lines = [
         "# Which collector loads on which kernel",
         "",
-        f"Made by `{COMMAND}`: each guest of the exact virtual machine is booted, and every collector is started there,",
-        "attached, and scraped twice. *Loads* says nothing of whether what it reports is right; that is the fidelity trials'",
-        "to say. The same as CSV: [kernels.csv](kernels.csv).",
+        f"Made by `{COMMAND}`, also as [CSV](kernels.csv): each guest of the exact machine is booted,",
+        "and every collector started there, attached and scraped. Whether what it reports is right",
+        "is not asked here: fidelity trials do that.",
         "",
         f"| study | collector | {' | '.join(heads)} |",
         f"| :-- | :-- | {' | '.join('---' for _ in heads)} |",

@@ -99,6 +99,8 @@ def test_a_build_that_fails_leaves_nothing_and_says_why(
     on_path(tmp_path / "bin", monkeypatch, mmdebstrap="echo 'E: no such suite' >&2; exit 25")
     monkeypatch.setattr(image, "pip_command", lambda target, architecture: ["true"])
     monkeypatch.setattr(image, "_FREE_GB", 0)
+    monkeypatch.setattr(archive, "mirrors", lambda suite: [])
+    monkeypatch.setattr(archive, "transport", str)
     with pytest.raises(Problem, match=r"(?s)E: no such suite.*mmdebstrap failed \(25\)"):
         image.build(tmp_path / "cache", lambda text: None)
     left = [path for path in (tmp_path / "cache/disks").iterdir() if path.suffix != ".lock"]
@@ -314,6 +316,7 @@ def results(folder: Path, **changed: Any) -> Path:
         "again.txt": "Debian packages to install: none\nPython packages to install: none\n",
         "doctor.txt": doctor,
         "scopes.txt": "",
+        "counter.txt": "1003000 1003000\n",
     }
     for name, text in (texts | changed.get("texts", {})).items():
         (folder / name).write_text(text)
@@ -351,6 +354,7 @@ def test_a_machine_on_which_everything_works_has_no_problems(tmp_path: Path) -> 
         ),
         ({"rows": {"proc_stat": {"agent_ns": 0}}}, "no cost of proc_stat"),
         ({"texts": {"scopes.txt": "probetax-1-2-3.scope loaded"}}, "left behind: probetax-1-2-3"),
+        ({"texts": {"counter.txt": "1003000 990000\n"}}, "are not the same: 1003000 and 990000"),
         ({"texts": {"doctor.txt": "missing  bcc  cannot import\n"}}, "missing  bcc"),
         ({"texts": {"again.txt": "to build: make -C bpf\n"}}, "still to be built"),
         ({"texts": {"provision.txt": ""}}, "did not end with the doctor"),

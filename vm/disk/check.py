@@ -15,6 +15,7 @@ def problems(results: Path) -> list[str]:
     """What is not as it should be, one line each; none if all is well."""
     return [
         *_provisioned(results),
+        *_counted(results),
         *_run(results / "root", ARMS),
         *_run(results / "plain", ("null_agent", "proc_stat")),
         *_left(results),
@@ -36,6 +37,12 @@ def _provisioned(results: Path) -> Iterator[str]:
     for arm in ARMS:
         if not any(arm in line and "can be measured" in line for line in doctor.splitlines()):
             yield f"doctor: {arm} is not said to be measurable"
+
+
+def _counted(results: Path) -> Iterator[str]:
+    numbers = _text(results / "counter.txt").split()
+    if len(numbers) != 2 or numbers[0] != numbers[1]:
+        yield f"a scope's counter and systemd's figure are not the same: {' and '.join(numbers)}"
 
 
 def _run(output: Path, arms: tuple[str, ...]) -> Iterator[str]:
