@@ -150,8 +150,8 @@ def as_page(tried: Iterable[Tried], found: Iterable[Row]) -> str:
     lines = [
         "# Which collector loads on which kernel",
         "",
-        f"Made by `{COMMAND}`, also as [CSV](kernels.csv): each guest of the exact machine is booted,",
-        "and every collector started there, attached and scraped. Whether what it reports is right",
+        f"Made by `{COMMAND}`, also as [CSV](kernels.csv): each guest of the exact machine is",
+        "booted, and every collector started there, attached and scraped. Whether what it reports is right",
         "is not asked here: fidelity trials do that.",
         "",
         f"| study | collector | {' | '.join(heads)} |",
