@@ -24,7 +24,11 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         with programs_of(before, group, row) as programs:
             silent = group.pids() if sleeps_per_scrape else None
             slept = sleeps.count(silent or [])
-            began = window.measure(window_ns, setting, row, group, programs, silent)
+            try:
+                began = window.measure(window_ns, setting, row, group, programs, silent)
+            except OSError:  # some accounts end with the agent: then its own words say more
+                collector.check_alive()
+                raise
             slept = sleeps.count(silent or []) - slept
         pids = group.pids()
         row.update(

@@ -6,7 +6,7 @@ import time
 
 from experiment import workloads
 from experiment.accounting import Group, bpf_stats, harness, machine, sleeps
-from experiment.trials.common import Row, Setting, Unsettled, note_programs
+from experiment.trials.common import Invalid, Row, Setting, Unsettled, note_programs
 
 #: How often an agent that is at work at an edge is looked at again.
 _LOOK_S = 0.005
@@ -42,7 +42,7 @@ def measure(
     bpf_before = programs.read() if programs else None
     with harness.stopped(setting.polling):
         harness_before = harness.at_start(setting.drivers)
-        agent_before = group.cpu_ns() if group else 0
+        agent_before = _agent_ns(group, row)
         _wait_for_sleep(silent, window_ns)
         began = time.monotonic_ns()
         setting.marks.begin()
@@ -50,7 +50,7 @@ def measure(
         _wait_for_sleep(silent, window_ns)
         setting.marks.end()
         ended = time.monotonic_ns()
-        agent_after = group.cpu_ns() if group else 0
+        agent_after = _agent_ns(group, row)
         harness_after = harness.at_end(setting.drivers)
     bpf_after = programs.read() if programs else None
     seen = machine.read().since(machine_before, ended - began)
@@ -61,6 +61,24 @@ def measure(
     if programs and bpf_before and bpf_after:
         note_programs(row, programs, bpf_before, bpf_after, row["statistics"] == "on")
     return began
+
+
+def _agent_ns(group: Group | None, row: Row) -> int:
+    """The agent's CPU now. Raises Invalid if the reading took so long that it is of no moment.
+
+    Scrapes are half an interval away from an edge. One that falls between a slow reading and its
+    edge would be billed to the window, or missing in it, without any other trace.
+    """
+    if group is None:
+        return 0
+    asked = time.monotonic_ns()
+    spent = group.cpu_ns()
+    took_ms = (time.monotonic_ns() - asked) / 1e6
+    if took_ms > row["interval_ms"] / 4:
+        raise Invalid(
+            f"reading the agent's CPU took {took_ms:.0f} ms, more than a quarter of an interval"
+        )
+    return spent
 
 
 def _wait_for_sleep(pids: list[int] | None, most_ns: int) -> None:

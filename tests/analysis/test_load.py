@@ -118,6 +118,18 @@ def foreign_scrape(folder: Path) -> None:
         file.write("99999,1,1,1,1\n")
 
 
+@pytest.mark.parametrize("state", ["absent", "null"])
+def test_a_run_without_root_knows_no_loaded_programs_and_is_read(copy: Path, state: str) -> None:
+    """Runs of schema 3 once wrote null where the programs may not be listed."""
+    file = copy / "manifest.json"
+    loaded = json.loads(file.read_text())
+    del loaded["programs_loaded_before"]
+    if state == "null":
+        loaded["programs_loaded_before"] = None
+    file.write_text(json.dumps(loaded))
+    assert load_run(copy).finished
+
+
 @pytest.mark.parametrize(
     ("damage", "place", "cause"),
     [
