@@ -112,9 +112,10 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise _fail(file, None, cause, "use the version of the package that made the run")
     for key, entry in schema()["manifest"].items():
         kind = {"integer": int, "string": str, "object": dict, "array": list}[entry["type"]]
-        if key not in manifest and entry["required"]:
+        # null says the same as absence: earlier versions wrote it where a value could not be known
+        if manifest.get(key) is None and entry["required"]:
             raise _fail(file, None, f"key {key!r} is missing", AGAIN)
-        if key in manifest and not isinstance(manifest[key], kind):
+        if manifest.get(key) is not None and not isinstance(manifest[key], kind):
             raise _fail(file, None, f"{key!r} is not of type {entry['type']}", AGAIN)
     _check_plan(file, manifest["plan"])
     return manifest

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from analysis import instructions
+from analysis import exact as analysed
+from analysis import load
+from analysis.measures import LEFT_ALONE
 from cli import exact_lock, parameters, paths, runner
 from cli import plan as plans
-from cli.exact_lock import Entry
+from cli.exact_lock import Entry, Spread
 from cli.problem import Failed, Problem
 from cli.progress import Progress
 from experiment import backends
@@ -124,17 +126,28 @@ def digest(run: Path) -> str:
 
 
 def read(run: Path) -> Entry:
-    """What a lock would hold of a run."""
-    manifest = paths.read_json(run / "manifest.json")
-    rows = _rows(run)
-    cells = instructions.per_scrape(rows)
-    of_contrasts = instructions.ratios(cells, manifest["plan"]["contrasts"])
+    """What a lock would hold of a run. Raises analysis.load.RunError for a damaged one."""
+    loaded = load.load_run(run, brief=True)
     return Entry(
         digest=digest(run),
-        inputs={**manifest["exact"], "plan": manifest["plan_hash"]},
-        cells={str(cell): instructions.spread([*by.values()]) for cell, by in cells.items()},
-        ratios={name: instructions.spread(values) for name, values in of_contrasts.items()},
+        inputs={**loaded.manifest["exact"], "plan": loaded.manifest["plan_hash"]},
+        cells={_named(cell): _spread(cell["total"]) for cell in analysed.cells(loaded)},
+        ratios={
+            f"{entry['name']} at {entry['level']}": _spread(entry["ratio"])
+            for entry in analysed.comparisons(loaded)
+            if entry["ratio"].n
+        },
     )
+
+
+def _named(cell: Mapping[str, Any]) -> str:
+    where = "" if cell["level"] == LEFT_ALONE else f" at {cell['level']} processes"
+    return f"{cell['arm']}{where}" + (", statistics on" if cell["statistics"] == "on" else "")
+
+
+def _spread(digits: analysed.Digits) -> Spread:
+    assert digits.low is not None and digits.median is not None and digits.high is not None
+    return Spread(digits.low, digits.median, digits.high)
 
 
 def _rows(run: Path) -> list[dict[str, str]]:

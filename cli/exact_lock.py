@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from analysis.instructions import Spread
 from cli import paths
 
 FILE = paths.DATA / "exact.lock.json"
@@ -26,6 +25,14 @@ _NAMES = {
     "counter": "the counter",
     "plan": "the plan",
 }
+
+
+class Spread(NamedTuple):
+    """Lowest, middle and highest of the perturbations."""
+
+    low: float
+    middle: float
+    high: float
 
 
 @dataclass(frozen=True)

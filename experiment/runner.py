@@ -165,7 +165,7 @@ def _eta(trials: list[dict[str, Any]], plan: dict[str, Any]) -> float:
 
 
 def _manifest(plan: dict[str, Any], run: str, instrument: str) -> dict[str, Any]:
-    known = source.source(Path(plan["paths"]["root"]))
+    known, loaded = source.source(Path(plan["paths"]["root"])), bpf_stats.loaded()
     return {
         "schema": SCHEMA,
         "run": run,
@@ -175,8 +175,8 @@ def _manifest(plan: dict[str, Any], run: str, instrument: str) -> dict[str, Any]
         "plan_hash": plan_hash(plan),
         "fingerprint": fingerprint.collect(_interpreters(plan)),
         "instrument": instrument,
-        "programs_loaded_before": bpf_stats.loaded(),
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **({} if loaded is None else {"programs_loaded_before": loaded}),
         **({} if known is None else {"source": known}),
     }
 

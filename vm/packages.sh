@@ -23,11 +23,12 @@ packages_absent() {
 # no grep -q: it would leave before apt-cache is done, and pipefail count that as a failure
 known_to_apt() { apt-cache policy "$1" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null; }
 
-# The headers BCC compiles against: the running kernel's own, else the distribution's current ones
+# The headers BCC compiles against: the kernel's own, else the distribution's current ones. Whoever sets up a system
+# that another kernel will boot names that one in PROBETAX_KERNEL
 headers_package() {
-  local own generic
-  own=linux-headers-$(uname -r)
-  [ ! -e "/lib/modules/$(uname -r)/build" ] || return 0
+  local kernel=${PROBETAX_KERNEL:-$(uname -r)} own generic
+  own=linux-headers-$kernel
+  [ ! -e "/lib/modules/$kernel/build" ] || return 0
   if grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; then
     generic=linux-headers-generic
   else

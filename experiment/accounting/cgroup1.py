@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from experiment.accounting.group import CgroupAccount, CgroupGroup
 from experiment.probes.cgroups import hierarchies
 
 
+def usage_ns(folder: Path) -> int:
+    """CPU time of the group in that folder, ns. Raises OSError if it is not accounted."""
+    return int((folder / "cpuacct.usage").read_text())
+
+
 class _Group(CgroupGroup):
     def cpu_ns(self) -> int:
-        return int((self.folder / "cpuacct.usage").read_text())
+        return usage_ns(self.folder)
 
 
 class Cgroup1(CgroupAccount):

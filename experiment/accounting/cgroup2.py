@@ -8,18 +8,25 @@ steal accounting, stolen time: both are recorded beside it in each row.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from experiment.accounting.group import CgroupAccount, CgroupGroup
 from experiment.probes.cgroups import hierarchies
 
 
+def usage_ns(folder: Path) -> int:
+    """CPU time of the group in that folder, ns. Raises OSError if it is not accounted."""
+    with open(folder / "cpu.stat", encoding="ascii") as file:
+        for line in file:
+            key, value = line.split()
+            if key == "usage_usec":
+                return int(value) * 1000
+    raise OSError(f"{folder}/cpu.stat has no usage_usec")
+
+
 class _Group(CgroupGroup):
     def cpu_ns(self) -> int:
-        with open(self.folder / "cpu.stat", encoding="ascii") as file:
-            for line in file:
-                key, value = line.split()
-                if key == "usage_usec":
-                    return int(value) * 1000
-        raise OSError(f"{self.folder}/cpu.stat has no usage_usec")
+        return usage_ns(self.folder)
 
 
 class Cgroup2(CgroupAccount):

@@ -27,6 +27,9 @@ class Group(ABC):
     def started(self, pid: int) -> None:  # noqa: B027 - optional, see join
         """Called in the parent once the child runs."""
 
+    def prepare(self) -> None:  # noqa: B027 - optional, see join
+        """Called once the agent is ready: what later readings need is looked up here."""
+
     @abstractmethod
     def cpu_ns(self) -> int:
         """CPU time of the group since it was made, ns, user and system together."""

@@ -60,6 +60,7 @@ def running(
         collector = Collector(words, arm["ready"], group, log, dump)
         setting.announce(collector.pid)
         collector.wait_ready()
+        group.prepare()
         yield collector, group, time.monotonic_ns() - began
     finally:
         if collector:

@@ -23,7 +23,11 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         # Only now: what a loader used once and unloaded takes a moment to be gone.
         with programs_of(before, group, row) as programs:
             silent = group.pids() if sleeps_per_scrape else None
-            seen = window.measure(window_ns, setting, row, group, programs, silent)
+            try:
+                seen = window.measure(window_ns, setting, row, group, programs, silent)
+            except OSError:  # some accounts end with the agent: then its own words say more
+                collector.check_alive()
+                raise
         pids = group.pids()
         row.update(
             processes_end=machine.processes(),

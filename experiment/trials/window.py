@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from experiment import workloads
 from experiment.accounting import Group, bpf_stats, harness, machine, sleeps
-from experiment.trials.common import Row, Setting, Unsettled, note_programs
+from experiment.trials.common import Invalid, Row, Setting, Unsettled, note_programs
 
 #: How often an agent that is at work at an edge is looked at again.
 _LOOK_S = 0.005
@@ -46,20 +46,20 @@ def measure(
     """
     settle(row)
     setting.marks.aim(row["trial"])
+    _wait_for_sleep(silent, window_ns)
     machine_before = machine.read()
     bpf_before = programs.read() if programs else None
-    _wait_for_sleep(silent, window_ns)
     slept = sleeps.count(silent or [])
     with harness.stopped(setting.polling):
         harness_before = harness.at_start(setting.drivers)
-        agent_before = group.cpu_ns() if group else 0
+        agent_before = _agent_ns(group, row)
         began = time.monotonic_ns()
         setting.marks.begin()
         time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
         _wait_for_sleep(silent, window_ns)
         setting.marks.end()
         ended = time.monotonic_ns()
-        agent_after = group.cpu_ns() if group else 0
+        agent_after = _agent_ns(group, row)
         harness_after = harness.at_end(setting.drivers)
     slept = sleeps.count(silent or []) - slept
     bpf_after = programs.read() if programs else None
@@ -71,6 +71,24 @@ def measure(
     if programs and bpf_before and bpf_after:
         note_programs(row, programs, bpf_before, bpf_after, row["statistics"] == "on")
     return Window(began, slept)
+
+
+def _agent_ns(group: Group | None, row: Row) -> int:
+    """The agent's CPU now. Raises Invalid if the reading took so long that it is of no moment.
+
+    Scrapes are half an interval away from an edge. One that falls between a slow reading and its
+    edge would be billed to the window, or missing in it, without any other trace.
+    """
+    if group is None:
+        return 0
+    asked = time.monotonic_ns()
+    spent = group.cpu_ns()
+    took_ms = (time.monotonic_ns() - asked) / 1e6
+    if took_ms > row["interval_ms"] / 4:
+        raise Invalid(
+            f"reading the agent's CPU took {took_ms:.0f} ms, more than a quarter of an interval"
+        )
+    return spent
 
 
 def _wait_for_sleep(pids: list[int] | None, most_ns: int) -> None:

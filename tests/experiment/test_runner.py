@@ -438,6 +438,8 @@ def test_without_root_polling_still_runs_and_loading_bpf_is_unavailable(tmp_path
     assert "statistics cannot be switched on" in found[2]["reason"]
     assert {r["instrument"] for r in found} <= {"schedstat", "systemd"}
     assert int(found[1]["agent_ns"]) > int(found[0]["agent_ns"])
+    manifest = json.loads((home / "run" / "manifest.json").read_text())
+    assert "programs_loaded_before" not in manifest, "what may not be listed is absent, not null"
 
 
 def test_the_runner_needs_nothing_but_the_standard_library():

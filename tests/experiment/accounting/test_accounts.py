@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiment.accounting import ACCOUNTS, group
+from experiment.accounting import ACCOUNTS, group, systemd
 from experiment.collector import spawn
-from experiment.probes.cgroups import hierarchies
+from experiment.probes.cgroups import Hierarchies, hierarchies
 
 BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"
 WORK = {
@@ -138,9 +138,10 @@ def test_a_group_of_a_dead_run_is_repaired_and_one_of_a_living_run_is_not(tmp_pa
 
 
 SYSTEMCTL = """#!/bin/sh
+echo "$*" >> {log}.calls
 case "$*" in
 *CPUUsageNSec*) echo "{usage}" ;;
-*ControlGroup*) echo /nowhere ;;
+*ControlGroup*) echo /system.slice/probetax.scope ;;
 *list-units*) echo "probetax-1-1-left.scope loaded active running x" ;;
 *kill*) echo "$*" >> {log} ;;
 *) echo "Unit not found" >&2; exit 1 ;;
@@ -171,6 +172,29 @@ def test_the_systemd_scope_is_read_in_ns_and_runs_the_agent_inside_it(systemctl)
 def test_systemd_without_cpu_accounting_is_an_error_and_never_a_zero(systemctl, usage):
     with pytest.raises(OSError, match="does not account"):
         systemctl(usage).cpu_ns()
+
+
+@pytest.mark.parametrize("version", [2, 1])
+def test_a_scopes_counter_is_read_in_its_group_and_systemd_asked_only_where_that_is(
+    systemctl, tmp_path, monkeypatch, version
+):
+    """Asking takes so long on a slow machine that a scrape fits between the answer and the edge."""
+    place = tmp_path / "mount" / "system.slice" / "probetax.scope"
+    place.mkdir(parents=True)
+    mount = str(tmp_path / "mount")
+    found = Hierarchies("x", mount if version == 2 else None, mount if version == 1 else None)
+    monkeypatch.setattr(systemd, "hierarchies", lambda: found)
+    scope = systemctl("[not set]")
+    (place / "cgroup.procs").write_text("12\n34\n")
+    (place / "cpu.stat").write_text("usage_usec 7\nuser_usec 3\n")
+    (place / "cpuacct.usage").write_text("7000\n")
+    scope.prepare()
+    assert scope.cpu_ns() == 7000
+    (place / "cpu.stat").write_text("usage_usec 9\nuser_usec 3\n")
+    (place / "cpuacct.usage").write_text("9000\n")
+    assert scope.cpu_ns() == 9000
+    assert scope.pids() == [12, 34]
+    assert len((tmp_path / "killed.calls").read_text().splitlines()) == 1
 
 
 def test_a_left_over_scope_is_killed_at_the_next_start(systemctl, tmp_path):
