@@ -274,7 +274,8 @@ def test_accounts_hold_every_collector_against_every_load(
 ) -> None:
     made = make(root, "accounts", preset, blocks=blocks)
     listed = presets.load()[1]["accounts"][preset].fidelity
-    assert listed.arms is not None and set(listed.workloads) == set(loads.KNOWN_USE)
+    assert listed.arms is not None and set(listed.workloads) <= set(loads.KNOWN_USE)
+    assert preset == "exact" or len(listed.workloads) == len(loads.KNOWN_USE)
     wanted = sorted(itertools.product(listed.arms, listed.workloads))
     trials = [t for t in made["trials"] if t["kind"] == "fidelity"]
     assert trials == made["trials"][-len(trials) :]
@@ -669,7 +670,7 @@ def test_broken_presets_are_one_clear_line(tmp_path: Path, old: str, new: str, w
 def test_limits_of_disturbed_blocks_travel_in_the_plan(root: Path) -> None:
     for study, name in ALL:
         made = make(root, study, name)["exclusion"]
-        if name in ("smoke", "exact"):  # nothing disturbs an exact machine
+        if name == "smoke" or name.startswith("exact"):  # nothing disturbs an exact machine
             assert made is None
         else:
             assert made == {"steal_percent_core": 5.0, "foreign_percent_core": 25.0}
