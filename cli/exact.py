@@ -57,7 +57,8 @@ def command(words: Sequence[str]) -> int:
 def images() -> int:
     """Make every image and its programs, or find them. Raises vm.problem.Problem."""
     for guest in backends.GUESTS:
-        made = image.build(*guest.split("-"), say=_say)
+        kernel, architecture = guest.split("-", 1)
+        made = image.build(kernel, architecture, say=_say)
         binaries = programs.build(made, paths.ROOT / "bpf", say=_say)
         release = made.inputs["kernel_release"]
         print(
