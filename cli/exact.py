@@ -134,7 +134,7 @@ def read(run: Path) -> Entry:
         inputs={**loaded.manifest["exact"], "plan": loaded.manifest["plan_hash"]},
         cells={_named(cell): _spread(cell["total"]) for cell in analysed.cells(loaded)},
         ratios={
-            f"{entry['name']} at {entry['level']}": _spread(entry["ratio"])
+            entry["name"]: _spread(entry["ratio"])
             for entry in analysed.comparisons(loaded)
             if entry["ratio"].n
         },
