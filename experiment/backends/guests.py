@@ -37,7 +37,7 @@ def prepare(plan: Mapping[str, Any], root: Path, folder: Path, tell: Callable[..
     kernel, architecture = plan["guest"].split("-")
     qemu = hardware.version(architecture)
     machine.room(machine.MEMORY_MB)
-    make_plugin(root)
+    make_plugin(root, folder)
     base = image.build(kernel, architecture, packages=guest_files.packages(plan), say=say)
     made = programs.build(base, root / "bpf", say=say)
     try:
@@ -116,12 +116,11 @@ def compiled(base: image.Image, root: Path, folder: Path, say: Callable[[str], N
     return kept
 
 
-def make_plugin(root: Path) -> None:
-    """Compile the counter. Raises Problem."""
-    log = root / "vm/plugin/build.log"
+def make_plugin(root: Path, folder: Path) -> None:
+    """Compile the counter; what make says goes to ``folder``. Raises Problem."""
+    log = folder / "counter.log"
     status = command.run(["make", "-s", "-C", str(root / "vm/plugin")], log)
     said = log.read_text(errors="replace").strip().splitlines()
-    log.unlink()
     if status:
         raise Problem(f"the counter cannot be compiled: {said[-1] if said else 'no reason given'}")
 

@@ -48,7 +48,7 @@ def compiled(made, to):
 
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
 def test_a_known_number_of_instructions_is_counted_to_the_last(tmp_path, architecture):
-    guests.make_plugin(ROOT)
+    guests.make_plugin(ROOT, tmp_path)
     made = image.build("6.1", architecture)
     segment = tmp_path / "segment.cpio"
     command = ["/usr/bin/python3", "-I", "-S", "-c", SCRIPT]
