@@ -17,9 +17,9 @@ Two arms are compared inside each block.  `cheaper` or `dearer` if every perturb
 `indistinguishable` if they do not all agree: then the choice of the perturbation decides.
 
 What an instruction count cannot see: caches, TLB, branch prediction, more than one CPU.  It is no
-hardware counter's reading either: the emulator counts guest instructions, string instructions as
-one.  Method: Valgrind's Callgrind does the same for one process (Weidendorfer, Kowarschik, Trinitis
-2004), here it is the whole machine.
+hardware counter's reading either: the emulator counts guest instructions, and each repetition of an
+x86 string instruction (tests/vm/test_counter.py).  Method: Valgrind's Callgrind does the same for
+one process (Weidendorfer, Kowarschik, Trinitis 2004), here it is the whole machine.
 """
 
 from __future__ import annotations
