@@ -2,6 +2,7 @@
 
     <processed>/sessions/<study>-<preset>-<machine>/    summary.json, tables, the forest plot
     <processed>/noise/tables/a_a.csv, .md               every A/A pair
+    <processed>/beside/                                 exact instructions beside live time
 
 Everything is made from the runs' summaries; nothing is read from the raw data again.
 """
@@ -12,11 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import sessions
+from analysis import beside, sessions
+from analysis.exact import BACKEND
+from analysis.figures import beside as figure_beside
 from analysis.figures import kinds
 from analysis.figures import sessions as forest
 from analysis.statistics.permutation import ALPHA, smallest_p
 from analysis.statistics.series import rate
+from analysis.tables import beside as tables_beside
 from analysis.tables import sessions as tables
 from analysis.text import Table
 from analysis.write import drop_stale, listed, put, put_json
@@ -28,9 +32,14 @@ Summary = dict[str, Any]
 def across(summaries: Sequence[Summary], root: Path, draw: bool = True) -> dict[str, Any]:
     """Write what follows from these runs below `root`; the keys that index.json gains by it.
 
+    Sessions, noise and the A/A rate are of live runs alone: where nothing is sampled there are
+    none.
+
     Keys a_a {pairs, told_apart, rate}: of the pairs with enough blocks for p < .05; noise; sessions
     (see `sessions.groups` and `sessions.pool`).
     """
+    _beside(summaries, root / "beside", draw)
+    summaries = [s for s in summaries if s.get("backend") != BACKEND]
     able = [
         s["a_a"] for s in summaries if s["a_a"] and smallest_p(s["a_a"].get("blocks", 0)) < ALPHA
     ]
@@ -45,6 +54,30 @@ def across(summaries: Sequence[Summary], root: Path, draw: bool = True) -> dict[
         "noise": _noise(summaries),
         "sessions": groups,
     }
+
+
+def _beside(summaries: Sequence[Summary], out: Path, draw: bool) -> None:
+    rows = beside.beside(summaries)
+    before = listed(out / SUMMARY)
+    files: list[Path] = []
+    if rows:
+        files += _put_table(out, tables_beside.exact_beside_live(rows))
+        sources = {arm: about for s in summaries for arm, about in s["sources"].items()}
+        drawn = figure_beside.plotted(rows, sources)
+        if draw:
+            files += kinds.write(
+                out / "figures",
+                figure_beside.NAME,
+                drawn,
+                figure_beside.caption(drawn),
+                figure_beside.alt(drawn),
+                lambda width: figure_beside.draw(drawn, width),
+            )
+        names = sorted(path.relative_to(out).as_posix() for path in files)
+        put_json(out / SUMMARY, {"rows": rows, "files": names})
+        drop_stale(out, before, names)
+    elif before:
+        drop_stale(out, [*before, SUMMARY], [])
 
 
 def _noise(summaries: Sequence[Summary]) -> dict[str, Any]:

@@ -100,7 +100,8 @@ def added(each: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["arm", "workload", "pace", "statistics", "block"]
     apart = each.assign(value=each["value"] - each["alone"].fillna(_siblings(each)))
-    return apart.dropna(subset=["value"]).groupby(keys, as_index=False)["value"].mean()
+    means = apart.dropna(subset=["value"]).groupby(keys)["value"].mean()
+    return means.reset_index()
 
 
 def _siblings(each: pd.DataFrame) -> pd.Series[float]:
@@ -117,7 +118,9 @@ def ns_per_switch(run: Run) -> pd.DataFrame:
     """Columns arm, pace, block, value: added ns per context switch, statistics off."""
     found = added(events(run))
     switch = (found["workload"] == DEFAULT["external"]) & (found["statistics"] == "off")
-    return found[switch & (found["arm"] != NULL_AGENT)][["arm", "pace", "block", "value"]].reset_index(drop=True)
+    return found[switch & (found["arm"] != NULL_AGENT)][
+        ["arm", "pace", "block", "value"]
+    ].reset_index(drop=True)
 
 
 def calibrated(run: Run, arm: str) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 
 from analysis import workers
 from analysis.contrasts import evaluate
+from analysis.exact import BACKEND
 from analysis.load import RunError, find_runs, load_run
 from analysis.measures import LEFT_ALONE, Measures
 from analysis.pooled import decide, over_means
@@ -43,6 +44,7 @@ def brief(run_dir: Path) -> Summary | str:
     made: Summary = {
         "study": run.study,
         "preset": run.manifest["preset"],
+        "backend": str(run.plan.get("backend") or "here"),
         "run": run.name,
         "host": run.name.partition("-")[2].rpartition("-")[0],
         "fingerprint": {key: fingerprint.get(key) for key in MACHINE},
@@ -78,6 +80,7 @@ def machines(
     else:
         done = [brief(run) for run in found]
     runs = [entry for entry in done if not isinstance(entry, str)]
+    runs = [s for s in runs if s["backend"] != BACKEND]  # the emulator is one machine everywhere
     kinds = dict.fromkeys((s["study"], s["preset"]) for s in runs)
     groups = []
     for study, preset in sorted(kinds):

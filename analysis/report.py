@@ -20,8 +20,9 @@ from analysis.figures import kinds
 from analysis.load import RunError, find_runs, load_run
 from analysis.results import compute
 from analysis.schema import file_of
-from analysis.summary import sentence, summarise
-from analysis.tables import accounts, article, costs, instrument, stability
+from analysis.sentence import sentence
+from analysis.summary import summarise
+from analysis.tables import accounts, article, costs, exact, instrument, stability
 from analysis.write import drop_stale, listed, put, put_json
 
 __all__ = ["process", "process_all", "sentence"]
@@ -31,6 +32,9 @@ TABLES = (
     article.article,
     costs.arms,
     costs.parts,
+    exact.instructions_per_scrape,
+    exact.instructions_per_process,
+    exact.exact_contrasts,
     costs.verdicts,
     costs.methods,
     costs.scaling,

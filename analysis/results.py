@@ -10,6 +10,7 @@ from analysis import (
     answers,
     checks,
     contrasts,
+    exact,
     external,
     fidelity,
     noise,
@@ -44,6 +45,9 @@ class Results:
     accounts: list[dict[str, Any]]
     of_nothing: list[dict[str, Any]]
     answers: dict[str, dict[str, Any]]
+    exact: list[dict[str, Any]]
+    exact_slopes: list[dict[str, Any]]
+    exact_contrasts: list[dict[str, Any]]
     lines: list[scaling.Line]
     warnings: list[str]
 
@@ -134,6 +138,7 @@ def compute(run: Run) -> Results:
     true_or_not = fidelity.fidelity(run)
     declared = contrasts.evaluate(measures)
     pair = noise.a_a(measures)
+    counted = exact.counted(run)
     return Results(
         run=run,
         measures=measures,
@@ -151,6 +156,9 @@ def compute(run: Run) -> Results:
         accounts=accounts.accounts(measures),
         of_nothing=accounts.of_nothing(measures),
         answers=answers.answers(run, lines, true_or_not),
+        exact=exact.cells(run) if counted else [],
+        exact_slopes=exact.slopes(run) if counted else [],
+        exact_contrasts=exact.comparisons(run) if counted else [],
         lines=lines,
         warnings=checks.warnings(run) + noise.warnings(measures),
     )

@@ -1,4 +1,4 @@
-"""A run's outcome as one JSON value, and as the sentence that a reader remembers."""
+"""A run's outcome as one JSON value."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from analysis.contrasts import Comparison, compare
+from analysis.exact import Digits
 from analysis.fidelity import failed
 from analysis.figures.kinds import machine
 from analysis.measures import LEFT_ALONE
 from analysis.published import article_of, claim_at
 from analysis.results import Results
+from analysis.sentence import sentence
 from analysis.statistics.intervals import Interval
 from analysis.statistics.permutation import ALPHA, blocks_needed, smallest_p
-from analysis.text import number, span
 
 COSTS = ("headline", "headline_net", "headline_hot", "agent", "others", "switches_per_s")
 CROSSCHECKED = ("headline", "published", "residual", "per_run", "per_run_gap")
@@ -32,14 +33,21 @@ def _interval(value: Interval | None) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """The same with every Interval as a JSON object."""
+    """The same with every Interval and range as a JSON object."""
     if isinstance(value, Interval):
         return _interval(value)
+    if isinstance(value, Digits):
+        return asdict(value)
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
     return value
+
+
+def _at_level(entry: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = _plain({k: v for k, v in entry.items() if k != "level"})
+    return {**plain, "processes": _processes(entry["level"])}
 
 
 def _comparison(c: Comparison | None) -> dict[str, Any]:
@@ -190,6 +198,14 @@ def summarise(r: Results) -> dict[str, Any]:
         "fidelity": _plain(r.fidelity),
         "fidelity_answers": _plain(r.answers),
         "accounts": _plain(r.accounts),
+        "of_nothing": _plain(r.of_nothing),
+        "sources": {arm: about.get("source") for arm, about in run.arms.items()},
+        "backend": str(run.plan.get("backend") or "here"),
+        "exact": {
+            "cells": [_at_level(e) for e in r.exact],
+            "slopes": _plain(r.exact_slopes),
+            "contrasts": [_at_level(e) for e in r.exact_contrasts],
+        },
         "harness": {**r.harness, "percent_core": _interval(r.harness["percent_core"])},
         "scaling": [
             {
@@ -231,50 +247,3 @@ def _noise(r: Results) -> dict[str, Any]:
         ],
         "position_percent": place,
     }
-
-
-def _every(interval_ms: int | None) -> str:
-    if interval_ms in (None, 1000):
-        return "each second"
-    seconds = (interval_ms or 0) / 1000
-    return f"every {seconds:g} s"
-
-
-def _part(side: dict[str, Any], name: str) -> str:
-    value = side.get("estimate")
-    if value is None:
-        reason = side["reason"].removeprefix("unavailable: ")
-        return f"{name}: unavailable ({reason})"
-    return f"{number(value, 2)} % of a core {name}"
-
-
-def sentence(summary: dict[str, Any]) -> str:
-    """The outcome in one sentence, from a summary (a dict or the loaded summary.json)."""
-    main = summary["main"]
-    if main is None:
-        verdicts = [f"{e['id']}: {e['verdict']}" for e in summary["contrasts"]]
-        return f"{summary['study']}: {'; '.join(verdicts) or 'no declared contrast'}."
-    count = main["processes"]
-    what = "the system gauges" if count is None else f"{count:,} processes' CPU"
-    text = f"Reading {what} {_every(main['interval_ms'])} cost "
-    proc, ebpf = main["proc"], main["ebpf"]
-    if proc["estimate"] is None or ebpf["estimate"] is None:
-        return text + f"{_part(proc, 'through /proc')}; {_part(ebpf, 'through eBPF')}."
-    text += f"{number(proc['estimate'], 2)} % of a core through /proc and "
-    text += f"{number(ebpf['estimate'], 2)} % through eBPF, kernel work included"
-    text += "" if main["measure"] == "headline" else " (by the published method)"
-    ratio = main["ratio"]
-    if main["failed"]:  # a collector that is cheap because it is wrong is a failed arm
-        return text + f": no ratio, {main['failed']}."
-    if ratio is None or ratio["estimate"] is None:
-        return text + ": no ratio, the eBPF cost is not above zero."
-    if ratio["low"] is None and ratio["high"] is None:
-        text += f": {number(ratio['estimate'])} times ({ratio.get('note', 'no interval')})"
-    else:
-        near = span(ratio["low"], ratio["high"], ratio["estimate"])
-        text += f": {number(ratio['estimate'])} times {near}"
-    if main["article_ratio"] is None:
-        return text + "."
-    about = main["article_processes"]
-    about = "" if about == count else f" for about {about:,}"
-    return text + f"; the article says {main['article_ratio']:g}{about}."

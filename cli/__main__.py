@@ -12,7 +12,9 @@ from cli import parameters
 from cli.problem import Problem, did_you_mean
 
 HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
-COMMANDS = ("run", "plan", "figures", "claims", "validate", "report", "review", "doctor", "lab")
+COMMANDS = (
+    "run", "plan", "figures", "claims", "validate", "report", "review", "doctor", "lab", "exact",
+)  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -105,6 +107,10 @@ def dispatch(command: str, words: Sequence[str]) -> int:
         from cli import lab
 
         return lab.command(words)
+    if command == "exact":
+        from cli import exact
+
+        return exact.command(words)
     raise Problem(f"unknown command '{command}'{did_you_mean(command, COMMANDS)}")
 
 

@@ -12,7 +12,7 @@ from experiment.source import git
 SUMMARY = "summary.json"
 SESSIONS = "sessions"
 #: Folders of what follows from several runs together.
-TOGETHER = (SESSIONS, "machines")
+TOGETHER = (SESSIONS, "machines", "beside")
 
 
 def shipped() -> set[tuple[str, str]] | None:

@@ -37,7 +37,7 @@ class Tried:
 
     guest: str
     release: str
-    rows: dict[str, Mapping[str, str]]
+    rows: Mapping[str, Mapping[str, str]]
 
 
 def command(
@@ -100,7 +100,7 @@ def run(guest: str, arms: Mapping[str, arm_files.Arm]) -> Tried:
         out = Path(folder) / "run"
         runner.run(smoke_plan(guest, arms), out, False, lambda event: None)
         with open(out / "trials.csv", encoding="utf-8", newline="") as file:
-            rows = {row["arm"]: row for row in csv.DictReader(file)}
+            rows: dict[str, Mapping[str, str]] = {row["arm"]: row for row in csv.DictReader(file)}
         manifest = paths.read_json(out / "manifest.json")
     absent = [name for name in arms if name not in rows]
     if absent:

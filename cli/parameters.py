@@ -96,7 +96,10 @@ def _arm(value: Any) -> str:
 def _folder(value: Any) -> Path:
     if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
         raise Unfit("the path of a folder")
-    return Path(value).expanduser().absolute()
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError:  # "~nobody": a user whom this machine does not know
+        raise Unfit("the path of a folder; ~name wants a user of this machine") from None
 
 
 def _resume(value: Any) -> bool | str:

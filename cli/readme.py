@@ -36,6 +36,7 @@ def main_run(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         run
         for run in runs
         if (run["study"], run["preset"], run["finished"]) == ("processes", "paper", True)
+        and run.get("backend", "here") == "here"
     ]
     if not found:
         raise Problem("no finished paper run of processes: measure one, the README shows it")

@@ -29,8 +29,8 @@ EVENT_S = {
     "send": {"hot": 6e-6, "paced": PAUSE_S + 1e-3},
 }
 #: The exact machine: seconds of a boot, and of the guest in a second of one of the host's cores.
-BOOT_S = 8.0
-EMULATED = 3.0
+BOOT_S = 14.0
+EMULATED = 4.0
 _CORES = 2
 #: What an interpreter and a compilation add to setting an arm up.
 PYTHON_SETUP_S = 0.6

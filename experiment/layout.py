@@ -55,8 +55,8 @@ def lay_out(
     """The cells of a preset, its A/A twin, and which arms get external and fidelity trials.
 
     External trials are for arms whose programs run in other tasks at an event that a workload can
-    count out; the null agent joins them under each workload, to show what the instrument sees of nothing. Fidelity trials are
-    for arms that dump what they read.
+    count out; the null agent joins them under each workload, to show what the instrument sees of
+    nothing. Fidelity trials are for arms that dump what they read.
     """
     cells = [
         Cell(level, arm, 1, group.statistics)

@@ -3,11 +3,11 @@
 Block 0 is the warm-up. Each later block holds every cell once, in an order of its own:
 process counts in random order, so that the workload changes once per count, and inside a count
 the cells in random order. External trials form one run of neighbours at their process count, before
-or after its cells by the toss of a coin. They come in rounds, one workload, state of the
-statistics and pace at a time, so that what is compared lies close together: the machine drifts by
-more than the effect. A window without any agent, where a layout wants one, is one more cell of its
-process count. Fidelity trials come after the last block, in blocks of their own from
-``blocks + 1`` on, each with every arm under every load of known use.
+or after its cells by the toss of a coin. One workload, state of the statistics and pace comes at a
+time, as often as its pace has rounds, in random order, so that what is compared lies close
+together: the machine drifts by more than the effect. A window without any agent, where a layout
+wants one, is one more cell of its process count. Fidelity trials come after the last block, in
+blocks of their own from ``blocks + 1`` on, each with every arm under every load of known use.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
 whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.
@@ -117,10 +117,12 @@ def _empty(layout: Layout, level: Level, window_ms: int) -> dict[str, Any]:
 
 def _external(layout: Layout, external: External, random: Random) -> list[dict[str, Any]]:
     conditions: list[dict[str, Any]] = [
-        {"statistics": statistics, "workload": workload, "pace": pace, "events": events[workload]}
+        {"statistics": statistics, "workload": workload}
+        | {"pace": name, "events": pace.events[workload]}
+        for name, pace in (("hot", external.hot), ("paced", external.paced))
         for workload in layout.external_arms
         for statistics in external.statistics
-        for pace, events in (("hot", external.hot), ("paced", external.paced))
+        for _ in range(pace.rounds)
     ]
     return [
         {
@@ -131,7 +133,6 @@ def _external(layout: Layout, external: External, random: Random) -> list[dict[s
             "interval_ms": EXTERNAL_INTERVAL_MS,
             **condition,
         }
-        for _ in range(external.rounds)
         for condition in shuffled(conditions, random)
         for arm in shuffled(layout.external_arms[condition["workload"]], random)
     ]

@@ -49,18 +49,25 @@ class Twin:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """How often in a block events follow each other so, and how many by workload in a turn."""
+
+    rounds: int
+    events: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class External:
     """Trials of a fixed count of work with the program attached; ``blocks`` None: every block.
 
-    ``hot`` and ``paced`` are numbers of events by workload. ``arms`` None: those whose cost is
-    measured.
+    ``hot`` and ``paced`` are repetitions in a block, and numbers of events in a turn by workload.
+    ``arms`` None: those whose cost is measured.
     """
 
     level: Level
     blocks: int | None
-    rounds: int
-    hot: Mapping[str, int]
-    paced: Mapping[str, int]
+    hot: Pace
+    paced: Pace
     statistics: tuple[str, ...] = ("off",)
     arms: tuple[str, ...] | None = None
 
@@ -151,9 +158,8 @@ def _external(reader: Reader | None) -> External | None:
     external = External(
         level=_level(reader),
         blocks=blocks if isinstance(blocks, int) else None,
-        rounds=reader.take("rounds", int),
-        hot=_events(reader.section("hot")),
-        paced=_events(reader.section("paced")),
+        hot=_pace(reader.section("hot")),
+        paced=_pace(reader.section("paced")),
         statistics=reader.some_of("statistics", STATISTICS, ("off",)),
         arms=reader.texts_or_none("arms"),
     )
@@ -161,16 +167,17 @@ def _external(reader: Reader | None) -> External | None:
     return external
 
 
-def _events(reader: Reader) -> dict[str, int]:
-    """Numbers of events by workload; a single number is that of each."""
+def _pace(reader: Reader) -> Pace:
+    """A single number of events is that of each workload."""
+    rounds: int = reader.take("rounds", int)
     value = reader.take("events", int, dict)
     reader.end()
     if isinstance(value, int):
-        return dict.fromkeys(loads.EVENTS, value)
+        return Pace(rounds, dict.fromkeys(loads.EVENTS, value))
     of_each = Reader(value, "external: events")
     counts = {workload: of_each.take(workload, int) for workload in loads.EVENTS}
     of_each.end()
-    return counts
+    return Pace(rounds, counts)
 
 
 def _fidelity(reader: Reader) -> Fidelity:

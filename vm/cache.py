@@ -1,8 +1,8 @@
 """A folder of things that are slow to make: each is there whole or not at all.
 
-A thing is made in a folder beside its final place, written through to the disk, and renamed. Who
-makes it holds a lock; a second one waits and finds it there. What a killed maker left behind is
-removed by the next one.
+A thing is made in a folder beside its final place and renamed. Who makes it holds a lock; a second
+one waits and finds it there. What a killed maker left behind is removed by the next one. A power
+cut may cost the contents of files not yet on the disk: the sizes of all are kept to tell.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _problems(folder: Path) -> Iterator[None]:
                 f"no space left below {folder.parent}: free 1 GB there, or set XDG_CACHE_HOME to"
                 " another disk"
             ) from None
-        if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
             raise Problem(
                 f"cannot write below {folder.parent} ({problem.strerror}): set XDG_CACHE_HOME to a"
                 " folder of your own"
@@ -92,11 +92,14 @@ def _problems(folder: Path) -> Iterator[None]:
 
 
 def _write_through(work: Path) -> None:
-    """Records sizes and flushes: after a power cut a renamed folder must not hold empty files."""
+    """Records the sizes; what lies in the folder itself is on the disk before it is renamed."""
     files = sorted(path for path in work.rglob("*") if path.is_file() and not path.is_symlink())
     sizes = {str(path.relative_to(work)): path.stat().st_size for path in files}
     (work / _SIZES).write_text(json.dumps(sizes))
-    os.sync()
+    for path in work.iterdir():
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def _remove(path: Path) -> None:

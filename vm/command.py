@@ -1,7 +1,8 @@
 """Runs a program to its end: nothing of it is left behind, whatever ends this process.
 
-Killed by SIGKILL we cannot clean up, so the kernel passes a SIGTERM on (PR_SET_PDEATHSIG); ended in
-any other way, we end the program's whole process group.
+Killed by SIGKILL we cannot clean up, so the kernel sends a signal (PR_SET_PDEATHSIG) to a shell
+that keeps the program, and the shell ends the whole process group: mmdebstrap and apt outlive
+their parents otherwise. Ended in any other way, we do that ourselves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from vm.problem import Problem
 
 _PR_SET_PDEATHSIG = 1
+_KEEPER = 'trap "kill -KILL 0" TERM; "$@" & wait "$!"'
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -29,7 +31,7 @@ def run(
     """Runs ``command`` without input, output appended to ``log``; returns its exit status."""
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command,
+            ["/bin/sh", "-c", _KEEPER, "sh", *command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -42,12 +44,8 @@ def run(
         return process.wait()
     finally:
         if process.returncode is None:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def tied(number: int = signal.SIGTERM) -> Callable[[], None]:

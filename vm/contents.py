@@ -25,7 +25,7 @@ _LAYER_KEPT = re.compile(r"usr/lib/python3/dist-packages/\w+/")
 # of Python's library: what no runner imports, or what would draw in large libraries
 _SPARED = re.compile(
     r"/(__pycache__|tests?|idlelib|lib2to3|tkinter|ensurepip|distutils|venv|pydoc_data|turtledemo"
-    r"|config-[^/]*|EXTERNALLY-MANAGED|LICENSE\.txt)(/|$)"
+    r"|config-[^/]*|EXTERNALLY-MANAGED|LICENSE\.txt|sitecustomize\.py)(/|$)"
     r"|/lib-dynload/(_bz2|_codecs_\w+|_crypt|_ctypes_test|_curses\w*|_dbm|_decimal|_gdbm|_hashlib"
     r"|_lzma|_sqlite3|_ssl|_test\w*|_tkinter|_uuid|_xx\w*|_zstd|nis|readline|xx\w*)\."
 )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import BinaryIO
 
+_END = "TRAILER!!!"
 _BLOCK = 512  # the kernel skips zeros between two archives, so that segments can follow each other
 _LARGEST = 0xFFFFFFFF
 
@@ -45,7 +46,7 @@ def write(out: BinaryIO, entries: Iterable[Entry]) -> int:
     """Writes the archive and returns its size in bytes.
 
     Folders that no entry names are made (0755). Raises ``ValueError`` for a name that is absolute,
-    leaves the archive, appears twice, or lies below something that is no folder.
+    leaves the archive, appears twice, ends it, or lies below something that is no folder.
     """
     by_name: dict[str, Entry] = {}
     for entry in entries:
@@ -65,7 +66,7 @@ def write(out: BinaryIO, entries: Iterable[Entry]) -> int:
     size = 0
     for number, entry in enumerate(ordered, start=1):
         size += _member(out, number, entry)
-    size += _member(out, 0, Entry("TRAILER!!!", 0))
+    size += _member(out, 0, Entry(_END, 0))
     return size + out.write(b"\0" * (-size % _BLOCK))
 
 
@@ -73,6 +74,8 @@ def _check(entry: Entry) -> None:
     parts = entry.name.split("/")
     if not entry.name or "" in parts or "." in parts or ".." in parts or "\0" in entry.name:
         raise ValueError(f"{entry.name!r}: names are relative, without '.', '..' or empty parts")
+    if entry.name == _END:
+        raise ValueError(f"{entry.name}: the name that ends an archive")
     if len(entry.data) > _LARGEST:
         raise ValueError(f"{entry.name}: {len(entry.data)} bytes are more than newc can hold")
 

@@ -31,8 +31,8 @@ class Suite:
 SUITES = {"6.1": Suite("bookworm", "python3.11", "12"), "6.12": Suite("trixie", "python3.13", "14")}
 GUESTS = [(kernel, architecture) for kernel in SUITES for architecture in archive.DEBIAN]
 
-_RECIPE = ("archive.py", "cache.py", "contents.py", "cpio.py", "elf.py", "image.py",
-           "kernel_image.py", "unpacked.py")  # fmt: skip
+_RECIPE = ("archive.py", "contents.py", "cpio.py", "elf.py", "image.py", "kernel_image.py",
+           "unpacked.py")  # fmt: skip
 _SYSROOT = re.compile(
     r"usr/(include|lib/linux/uapi/(x86|arm64))/"
     r"|usr/lib/(gcc/)?[^/]+-linux-gnu/.*"

@@ -9,7 +9,6 @@ What comes out: the console, one result (see ``guest/init``), and the counts at 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import select
@@ -17,12 +16,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from vm import result
+from vm import command, result
 from vm.hardware import HARDWARE, Image, command_line
 from vm.problem import Problem
 from vm.result import GuestFailed, Mark
@@ -31,8 +30,6 @@ from vm.result import GuestFailed, Mark
 MEMORY_MB = 1024
 #: What QEMU takes beyond the guest's memory, in MB: its own, and translated code.
 OVERHEAD_MB = 300
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ class Machine:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_tied(os.getpid()),
+                preexec_fn=command.tied(signal.SIGKILL),
             )
         self._pidfd = os.pidfd_open(self.process.pid)
 
@@ -188,15 +185,6 @@ def boot(
         cpu=cpu,
     ) as machine:
         return machine.wait()
-
-
-def _tied(parent: int) -> Callable[[], None]:
-    def tied() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it died before the call
-            os._exit(1)
-
-    return tied
 
 
 def _text(path: Path) -> str:

@@ -64,12 +64,17 @@ def as_interval(value: Mapping[str, Any] | None) -> Interval:
 
 
 def runs_of(index: Mapping[str, Any], study: str, presets: Sequence[str]) -> list[Entry]:
-    """Finished runs of a study, newest first, under the first of the presets that has any."""
+    """Finished runs of a study, newest first, under the first of the presets that has any.
+
+    The preset `exact` stands for all runs of the backend of that name, and for no other.
+    """
     for preset in presets:
+        wanted = (study, "exact" if preset == "exact" else "here", True)
         found = [
             run
             for run in index["runs"]
-            if (run["study"], run["preset"], run["finished"]) == (study, preset, True)
+            if (run["study"], run.get("backend") or "here", run["finished"]) == wanted
+            and preset in ("exact", run["preset"])
         ]
         if found:
             return sorted(found, key=lambda run: str(run["run"]), reverse=True)

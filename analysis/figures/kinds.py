@@ -10,7 +10,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from analysis.figures import accounts, fidelity, noise, parts, points, scaling, strips
+from analysis.figures import accounts, exact, fidelity, noise, parts, points, scaling, strips
 from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
 from analysis.results import Results
@@ -40,8 +40,8 @@ OF_COSTS = {
     "run_strips": strips,
     "noise": noise,
 }
-# Of the instruments and the collectors' truth: only for runs that put them to the test.
-OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity}
+# Of instruments, of the collectors' truth, of what an emulator counts: for runs made for them.
+OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity, "instructions": exact}
 KINDS = (
     *(Kind(name, m.plotted, m.draw, m.caption, m.alt) for name, m in OF_COSTS.items()),
     *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in OF_TRUTH.items()),

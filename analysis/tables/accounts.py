@@ -83,8 +83,9 @@ def cost_of_statistics(r: Results) -> Table | None:
         [*head, "runs per event"],
         shown,
         "The same fixed work with kernel statistics on less off, paired by block. Attached: what "
-        "the program adds. Unattached: the work where no program runs. Runs per event above 1: the program also runs where nothing is counted, "
-        "as on switches to the idle task and for the rest of the machine.",
+        "the program adds. Unattached: the work where no program runs. Runs per event above 1: the "
+        "program also runs where nothing is counted, as on switches to the idle task and for the "
+        "rest of the machine.",
     )
 
 

@@ -146,9 +146,12 @@ static void take_turn(void)
 int main(int argc, char **argv)
 {
 	static const struct argument arguments[] = {
-		{"--execs", &execs, 1, 1ll << 40},   {"--opens", &opens, 1, 1ll << 40},
-		{"--sends", &sends, 1, 1ll << 40},   {"--pause-us", &pause_us, 0, 999999},
-		{"--cpu", &cpu, 0, CPU_SETSIZE - 1}, {"--turns", &turns, 1, 1ll << 20},
+		{"--execs", &execs, 1, 1ll << 40},
+		{"--opens", &opens, 1, 1ll << 40},
+		{"--sends", &sends, 1, 1ll << 40},
+		{"--pause-us", &pause_us, 0, 999999},
+		{"--cpu", &cpu, 0, CPU_SETSIZE - 1},
+		{"--turns", &turns, 1, 1ll << 20},
 		{0},
 	};
 

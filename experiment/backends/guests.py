@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,13 +54,18 @@ def prepare(plan: Mapping[str, Any], root: Path, folder: Path, tell: Callable[..
         **hardware.described(architecture),
         "kernel": base.inputs["kernel_release"],
         "image": base.digest,
-        "programs": made.digest,
-        "compilers": made.inputs["compilers"],
-        "libraries": made.inputs["libraries"],
+        "packages": _versions([*base.inputs["packages"], *sum(base.inputs["layers"].values(), [])]),
+        "libraries": _versions(made.inputs["libraries"]),
+        "compilers": _versions(made.inputs["compilers"]),
+        "programs": image.digest(made.inputs["programs"]),
         "project": digest(project),
         "counter": digest(root / "vm/plugin/count.c"),
     }
     return Guest(base, (base.initrd, *base.layers.values(), python, project), inputs)
+
+
+def _versions(packages: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {package["name"]: package["version"] for package in packages}
 
 
 #: Imports modules, and hands over what Python has made of them.

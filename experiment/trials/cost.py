@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from experiment import samples
-from experiment.accounting import bpf_stats, machine, memory, sleeps
+from experiment.accounting import bpf_stats, machine, memory
 from experiment.trials import window
 from experiment.trials.common import COUNTERS, Invalid, Row, Setting, programs_of, running
 
@@ -23,13 +23,11 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         # Only now: what a loader used once and unloaded takes a moment to be gone.
         with programs_of(before, group, row) as programs:
             silent = group.pids() if sleeps_per_scrape else None
-            slept = sleeps.count(silent or [])
             try:
-                began = window.measure(window_ns, setting, row, group, programs, silent)
+                seen = window.measure(window_ns, setting, row, group, programs, silent)
             except OSError:  # some accounts end with the agent: then its own words say more
                 collector.check_alive()
                 raise
-            slept = sleeps.count(silent or []) - slept
         pids = group.pids()
         row.update(
             processes_end=machine.processes(),
@@ -42,10 +40,10 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
     row.update({name: closing.get(name) for name in COUNTERS})
     if row["kernel_ns"] is not None:
         row["kernel_life_ns"] = closing.get("scrapes", 0) * interval_ms * 1_000_000
-    scrapes += samples.per_scrape(trial["trial"], closing, began, row["window_ns"])
+    scrapes += samples.per_scrape(trial["trial"], closing, seen.began_ns, row["window_ns"])
     row["scrapes"] = sum(s["in_window"] for s in scrapes) if closing else None
     if sleeps_per_scrape:
-        row["scrapes"] = slept // sleeps_per_scrape
+        row["scrapes"] = seen.slept // sleeps_per_scrape
     _judge(row, None if sleeps_per_scrape else round(window_ns / 1e6 / interval_ms))
     longest = max((s["cpu_ns"] or 0 for s in scrapes if s["in_window"]), default=0)
     if longest > interval_ms * 500_000:

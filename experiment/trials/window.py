@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from experiment import workloads
 from experiment.accounting import Group, bpf_stats, harness, machine, sleeps
@@ -10,6 +11,13 @@ from experiment.trials.common import Invalid, Row, Setting, Unsettled, note_prog
 
 #: How often an agent that is at work at an edge is looked at again.
 _LOOK_S = 0.005
+
+
+class Window(NamedTuple):
+    """When it began (CLOCK_MONOTONIC, ns), and how often a silent agent went to sleep in it."""
+
+    began_ns: int
+    slept: int
 
 
 def settle(row: Row) -> None:
@@ -26,8 +34,8 @@ def measure(
     group: Group | None = None,
     programs: bpf_stats.Programs | None = None,
     silent: list[int] | None = None,
-) -> int:
-    """Read every instrument, sleep through the window, read again; returns its start in ns.
+) -> Window:
+    """Read every instrument, sleep through the window, read again.
 
     The order of reading is mirrored at the two edges, so that each instrument sees the window
     and as little as possible of the others' reading.
@@ -38,12 +46,13 @@ def measure(
     """
     settle(row)
     setting.marks.aim(row["trial"])
+    _wait_for_sleep(silent, window_ns)
     machine_before = machine.read()
     bpf_before = programs.read() if programs else None
+    slept = sleeps.count(silent or [])
     with harness.stopped(setting.polling):
         harness_before = harness.at_start(setting.drivers)
         agent_before = _agent_ns(group, row)
-        _wait_for_sleep(silent, window_ns)
         began = time.monotonic_ns()
         setting.marks.begin()
         time.sleep(max(0, began + window_ns - time.monotonic_ns()) / 1e9)
@@ -52,6 +61,7 @@ def measure(
         ended = time.monotonic_ns()
         agent_after = _agent_ns(group, row)
         harness_after = harness.at_end(setting.drivers)
+    slept = sleeps.count(silent or []) - slept
     bpf_after = programs.read() if programs else None
     seen = machine.read().since(machine_before, ended - began)
     harness_ns, wakeups = harness_after.since(harness_before)
@@ -60,7 +70,7 @@ def measure(
         row["agent_ns"] = agent_after - agent_before
     if programs and bpf_before and bpf_after:
         note_programs(row, programs, bpf_before, bpf_after, row["statistics"] == "on")
-    return began
+    return Window(began, slept)
 
 
 def _agent_ns(group: Group | None, row: Row) -> int:

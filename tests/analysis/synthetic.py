@@ -230,7 +230,7 @@ def _row(
             "work_ns": round(events * (base * block_effect + ns + random.normal(0, 10))),
             "unattached_ns": round(events * base * block_effect),
         }
-    else:
+    elif kind == "fidelity":
         row["workload"] = trial["workload"]
         row |= {"known_ns": 2 * NS, "reported_ns": round(2 * NS * (1 + random.normal(0, 0.002)))}
     return row

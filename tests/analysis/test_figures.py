@@ -59,7 +59,7 @@ def test_units_stand_on_the_axes_and_no_title_is_burned_in(drawn: Path) -> None:
     assert "processes on the machine" in (drawn / "cost_vs_processes-7in.svg").read_text()
     assert "(%)" in (drawn / "where_cost_arises-7in.svg").read_text()
     for path in drawn.glob("*.svg"):
-        assert "synthetic CPU" not in path.read_text() and "2024" not in path.read_text()
+        assert "synthetic CPU" not in path.read_text() and "2024-06-01" not in path.read_text()
 
 
 def test_captions_name_machine_date_n_and_bars(drawn: Path) -> None:
@@ -194,7 +194,7 @@ def test_what_the_figures_of_truth_say(tmp_path: Path) -> None:
     """CSV, caption and alt text hold every account and every load, missing ones with the reason."""
     options = {"unavailable": ["sched_switch"]}
     whole = compute(load_run(accounts.write(tmp_path / "run", accounts.plan(2), **options)))
-    assert all(kind.applies(whole) for kind in figures.KINDS)
+    assert {kind.name for kind in figures.KINDS if not kind.applies(whole)} == {"instructions"}
     figures.make(whole, tmp_path / "out")
     with open(tmp_path / "out" / "accounts_of_one_cost.csv", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -12,6 +12,7 @@ import pytest
 import synthetic
 
 from analysis.load import RunError, find_runs, load_run
+from analysis.schema import columns, versions
 
 
 @pytest.fixture
@@ -29,13 +30,17 @@ def test_a_run_loads_with_nullable_integers(quick_run: Path) -> None:
     assert list(run.arms)[0] == "proc_stat" and list(run.arms)[-1] == "null_agent"
 
 
-def test_a_run_of_schema_1_reads_as_if_what_came_later_were_empty(
-    quick_run: Path, tmp_path: Path
+@pytest.mark.parametrize("version", versions()[:-1])
+def test_an_older_run_reads_as_if_what_came_later_were_empty(
+    quick_run: Path, tmp_path: Path, version: int
 ) -> None:
-    old, new = load_run(synthetic.quick(tmp_path / "run", schema=1)), load_run(quick_run)
+    folder = synthetic.quick(tmp_path / "run", schema=version)
+    old, new = load_run(folder), load_run(quick_run)
     assert list(old.trials.columns) == list(new.trials.columns)
-    assert old.trials["workload"].isna().all() and new.trials["workload"].notna().any()
-    same = [name for name in old.trials.columns if name != "workload"]
+    same = [column["name"] for column in columns("trials", version)]
+    later = [name for name in old.trials.columns if name not in same]
+    assert later and old.trials[later].isna().all(axis=None)
+    assert new.trials[later].notna().any(axis=None)
     assert old.trials[same].equals(new.trials[same])
 
 
@@ -129,7 +134,7 @@ def test_a_run_without_root_knows_no_loaded_programs_and_is_read(copy: Path, sta
     ("damage", "place", "cause"),
     [
         (cut_last_line, "trials.csv, line", "half-written"),
-        (drop_column, "trials.csv, line 1", "column 'workload' is missing"),
+        (drop_column, "trials.csv, line 1", "column 'bpf_instructions' is missing"),
         (lambda f: rewrite(f, lines(f) + lines(f)[-1:]), "trials.csv, line", "trial"),
         (lambda f: rewrite(f, []), "trials.csv, line 1", "empty"),
         (lambda f: rewrite(f, [*lines(f)[:5], "1,2\n"]), "trials.csv, line 6", "2 fields"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiment import counting, loads, workloads
+from experiment import counting, loads
 from tests.bpf import bpf_syscall
 from tests.bpf.conftest import Start
 

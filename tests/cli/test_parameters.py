@@ -52,6 +52,7 @@ WRONG = [
     ("resume", 1, "True, False"),
     ("output", "", "path of a folder"),
     ("output", 12, "path of a folder"),
+    ("output", "~nobody-of-this-name/data", "a user of this machine"),
 ]
 
 

@@ -41,7 +41,8 @@ class Raw:
         }
 
     def per_switch(self, arm: str) -> Blocks:
-        """Added ns a paced switch: attached against the null agent, round by round."""
+        """Added ns a paced switch: attached less unattached; before schema 3 less the null agent's
+        round."""
         seen: dict[tuple[int, str], int] = defaultdict(int)
         rounds: dict[str, int] = {}
         for trial in sorted(self.plan["trials"], key=lambda trial: trial["trial"]):
@@ -50,11 +51,17 @@ class Raw:
                 seen[key] += 1
                 rounds[str(trial["trial"])] = seen[key]
         times: dict[tuple[str, int, int], float] = {}
-        for row in self.rows:
-            if row["trial"] in rounds:
-                at = (row["arm"], int(row["block"]), rounds[row["trial"]])
-                times[at] = int(row["work_ns"]) / int(row["events"])
         by_block: dict[int, list[float]] = defaultdict(list)
+        for row in self.rows:
+            if row["trial"] not in rounds:
+                continue
+            at = (row["arm"], int(row["block"]), rounds[row["trial"]])
+            times[at] = int(row["work_ns"]) / int(row["events"])
+            if alone := row.get("unattached_ns"):
+                times.pop(at)
+                if row["arm"] == arm:
+                    apart = (int(row["work_ns"]) - int(alone)) / int(row["events"])
+                    by_block[int(row["block"])].append(apart)
         for (name, block, number), value in times.items():
             null = times.get(("null_agent", block, number))
             if name == arm and null is not None:

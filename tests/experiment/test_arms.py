@@ -192,6 +192,7 @@ def test_any_mapping_loads_or_is_refused_in_one_line(
     else:
         assert set(arm) == {
             *WHOLE,
+            "sleeps_per_scrape",
             "differences",
             "blind_to",
             "needs",

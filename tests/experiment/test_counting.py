@@ -25,9 +25,7 @@ def trial(workload: str, events: int, pace: str = "hot") -> dict[str, Any]:
 
 @pytest.mark.parametrize("workload", COUNTED)
 @pytest.mark.parametrize("pace", ["hot", "paced"])
-def test_every_turn_makes_the_same_events_in_the_same_process(
-    workload: str, pace: str
-) -> None:
+def test_every_turn_makes_the_same_events_in_the_same_process(workload: str, pace: str) -> None:
     events = 200 if pace == "hot" else 4
     billed = events * 3 // 2 if (workload, pace) == ("switch", "paced") else events
     with counting.counter(BUILD, trial(workload, events, pace)) as counter:
@@ -84,7 +82,9 @@ def test_a_generator_that_ends_early_fails_the_trial_with_its_own_words(
     assert "\n" not in str(problem.value)
 
 
-def test_a_generator_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generator_that_hangs_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "fixed_work"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)

@@ -113,3 +113,35 @@ def test_no_unknown_key_of_any_claim_gets_through(at: int, key: str) -> None:
     if key not in known:
         entry["criterion"][key] = 1
         assert f"claim {entry['id']}, criterion: unknown key {key!r}" in refused(document)
+
+
+def named_arms(value: Any) -> set[str]:
+    """Every text in a criterion that stands where an arm does."""
+    if isinstance(value, dict):
+        places = ("numerator", "denominator", "arm", "rising", "flat", "pairs")
+        here = {text for key in places for text in texts(value.get(key))}
+        return here.union(*(named_arms(entry) for entry in value.values() if entry))
+    return set()
+
+
+def texts(value: Any) -> set[str]:
+    if isinstance(value, str):
+        return {value}
+    return set().union(*map(texts, value)) if isinstance(value, list) else set()
+
+
+def test_every_arm_named_for_a_study_that_exists_is_there() -> None:
+    """A misspelt one would leave its claim `not yet measured` without a word."""
+    root = CLAIMS_YML.parents[1]
+    about = [yaml.safe_load(path.read_text()) for path in root.glob("bpf/*/*.yaml")]
+    arms = {str(arm["name"]) for arm in about}
+    studies = {str(arm["study"]) for arm in about}
+    seen = set()
+    for claim in DOCUMENT["claims"]:
+        criterion = claim["criterion"]
+        for part in (criterion, criterion.get("also"), criterion.get("calibrated")):
+            if part and part["study"] in studies:
+                wanted = named_arms({key: v for key, v in part.items() if key != "also"})
+                assert wanted <= arms, (claim["id"], wanted - arms)
+                seen |= wanted
+    assert {"proc_stat", "bpf_timer", "sched_switch_published"} <= seen

@@ -23,8 +23,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def trial(number, block, arm="idle", kind="cost"):
-    return {"trial": number, "block": block, "position": 0, "kind": kind, "arm": arm, "replica": 1,
-            "statistics": "off", "processes": None, "interval_ms": 100, "window_s": 0.2}  # fmt: skip
+    named = {"trial": number, "block": block, "position": 0, "kind": kind, "arm": arm}
+    return named | {"replica": 1, "statistics": "off", "processes": None, "interval_ms": 100,
+                    "window_s": 0.2}  # fmt: skip
 
 
 def make_plan(blocks=3):
@@ -47,9 +48,12 @@ def make_plan(blocks=3):
 
 
 @pytest.fixture
-def events(image, fake_qemu, monkeypatch):  # noqa: F811
+def events(image, fake_qemu, monkeypatch, tmp_path):  # noqa: F811
     """The backend on fake machines; what it tells."""
     fake_qemu("good")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     made = guests.Guest(image, (), {"qemu": "fake"})
     monkeypatch.setattr(guests, "prepare", lambda *words: made)
     told = []
