@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from vm import archive, cpio, elf
 from vm.archive import Package
@@ -36,9 +36,21 @@ _EMPTY = ("dev", "proc", "root", "run", "sys", "tmp", "usr/lib64", "usr/sbin")
 Files = dict[str, cpio.Entry]
 
 
-def base(packages: Sequence[Package], python: str) -> Files:
+def files(package: Package) -> Files:
+    """Its files and links, by the name that each gets in the guest; folders come by themselves."""
+    found: Files = {}
+    for name, member, data in archive.members(package):
+        to = merged(name)
+        if member.issym() and name not in _MERGED:
+            found[to] = cpio.symlink(to, link_target(name, member.linkname))
+        elif member.isreg() or member.islnk():
+            found[to] = cpio.file(to, data, member.mode & 0o777)
+    return found
+
+
+def base(held: Mapping[Package, Files], python: str) -> Files:
     """The entries of the first segment, by name. ``python`` is the interpreter's file name."""
-    found = _all(packages)
+    found = _all(held)
     kept = {name: entry for name, entry in found.items() if _KEPT.match(name)}
     kept = {name: entry for name, entry in kept.items() if not _SPARED.search(name)}
     kept |= {name: cpio.symlink(name, f"usr/{name}") for name in _MERGED}
@@ -58,9 +70,9 @@ def base(packages: Sequence[Package], python: str) -> Files:
     return kept | _libraries(kept, found, _LIBRARIES)
 
 
-def layer(packages: Iterable[Package], below: Mapping[str, cpio.Entry]) -> Files:
-    """The Python modules of ``packages``, with the libraries that are not ``below`` already."""
-    found = _all(packages)
+def layer(held: Mapping[Package, Files], below: Files) -> Files:
+    """The Python modules of packages, with the libraries that are not ``below`` already."""
+    found = _all(held)
     kept = {
         name: entry
         for name, entry in found.items()
@@ -70,11 +82,9 @@ def layer(packages: Iterable[Package], below: Mapping[str, cpio.Entry]) -> Files
     return {name: entry for name, entry in kept.items() if name not in below}
 
 
-def used(packages: Iterable[Package], files: Mapping[str, cpio.Entry]) -> list[Package]:
-    """Those packages that something in ``files`` comes from: a newer version of the others changes
-    nothing.
-    """
-    return [package for package in packages if not _all([package]).keys().isdisjoint(files)]
+def used(held: Mapping[Package, Files], kept: Files) -> list[Package]:
+    """Those packages that something ``kept`` comes from: newer ones of the rest change nothing."""
+    return [package for package, found in held.items() if not found.keys().isdisjoint(kept)]
 
 
 def merged(name: str) -> str:
@@ -89,17 +99,8 @@ def link_target(name: str, target: str) -> str:
     return posixpath.basename(to) if here == there else f"/{to}"
 
 
-def _all(packages: Iterable[Package]) -> Files:
-    """Every file and link of the packages, by the name that it gets; folders come by themselves."""
-    found: Files = {}
-    for package in packages:
-        for name, member, data in archive.members(package):
-            to = merged(name)
-            if member.issym() and name not in _MERGED:
-                found[to] = cpio.symlink(to, link_target(name, member.linkname))
-            elif member.isreg() or member.islnk():
-                found[to] = cpio.file(to, data, member.mode & 0o777)
-    return found
+def _all(held: Mapping[Package, Files]) -> Files:
+    return {name: entry for found in held.values() for name, entry in found.items()}
 
 
 def _libraries(kept: Files, found: Files, wanted: Iterable[str]) -> Files:

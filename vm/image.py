@@ -130,18 +130,20 @@ def _make(kernel: str, architecture: str, layers: list[str], work: Path) -> None
         f"linux-image-cloud-{archive.DEBIAN[architecture]}",
         fetched,
     )
-    base = sorted([*found["base"], *found["more"]])
     release = _kernel(found["kernel"][0], work)
+    held = {package: contents.files(package) for name, packages in found.items()
+            if name not in ("kernel", "sysroot") for package in packages}  # fmt: skip
+    base = {package: held[package] for package in sorted([*found["base"], *found["more"]])}
     files = contents.base(base, suite.python)
     written = {"initrd.cpio": _segment(work / "initrd.cpio", files)}
     extra: dict[str, list[dict[str, str]]] = {}
     for name in layers:
-        packages = found[f"layer-{name}"]
-        held = contents.layer(packages, files)
-        if not held:
+        packages = {package: held[package] for package in found[f"layer-{name}"]}
+        kept = contents.layer(packages, files)
+        if not kept:
             raise Problem(f"package {name} of {suite.name} holds no Python module for a layer")
-        written[f"{name}.cpio"] = _segment(work / f"{name}.cpio", held)
-        extra[name] = [package.identity() for package in contents.used(packages, held)]
+        written[f"{name}.cpio"] = _segment(work / f"{name}.cpio", kept)
+        extra[name] = [package.identity() for package in contents.used(packages, kept)]
     written["vmlinuz"] = _hash(work / "vmlinuz")
     unpacked.unpack([*found["sysroot"], *found["base"]], work / "sysroot", _SYSROOT)
     inputs = {
