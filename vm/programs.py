@@ -50,7 +50,8 @@ def build(
         "libraries": image.inputs["sysroot"],
         "sources": files,
     }
-    key = {**needs, "shared": image.inputs["packages"], "recipe": Path(__file__).read_text()}
+    recipe = [Path(__file__).read_text(), bin_folder.parent.name]
+    key = {**needs, "shared": image.inputs["packages"], "recipe": recipe}
     place = (cache.default() if folder is None else folder) / "programs" / digest(key)[:16]
 
     def make(work: Path) -> None:

@@ -10,7 +10,10 @@
 
 #include "collector.h"
 
-/* The compiled kernel program <name>.bpf.o as bytes inside the collector. */
+/*
+ * The compiled kernel program <name>.bpf.o as bytes inside the collector. Hidden, since they are in
+ * this very file: clang 14 for arm64 takes the wrong way to local names that could be elsewhere.
+ */
 #define EMBED_BPF_OBJECT(name)                                                                     \
 	__asm__(".pushsection .rodata\n"                                                           \
 		".balign 16\n"                                                                     \
@@ -18,7 +21,7 @@
 		".incbin \"" name ".bpf.o\"\n"                                                     \
 		"embedded_end:\n"                                                                  \
 		".popsection\n");                                                                  \
-	extern const char embedded_begin[], embedded_end[];                                        \
+	extern const char __attribute__((visibility("hidden"))) embedded_begin[], embedded_end[];  \
 	static struct bpf_object *open_embedded(void)                                              \
 	{                                                                                          \
 		return loader_open(name, embedded_begin, (size_t)(embedded_end - embedded_begin)); \
