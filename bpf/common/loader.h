@@ -10,7 +10,11 @@
 
 #include "collector.h"
 
-/* The compiled kernel program <name>.bpf.o as bytes inside the collector. */
+/*
+ * The compiled kernel program <name>.bpf.o as bytes inside the collector. Hidden, so that the labels
+ * are addressed directly: through the GOT, clang 14 for aarch64 addresses a label inside a section
+ * as the section's entry plus the offset, which is somewhere else.
+ */
 #define EMBED_BPF_OBJECT(name)                                                                     \
 	__asm__(".pushsection .rodata\n"                                                           \
 		".balign 16\n"                                                                     \
@@ -18,7 +22,8 @@
 		".incbin \"" name ".bpf.o\"\n"                                                     \
 		"embedded_end:\n"                                                                  \
 		".popsection\n");                                                                  \
-	extern const char embedded_begin[], embedded_end[];                                        \
+	extern const char embedded_begin[] __attribute__((visibility("hidden")));                  \
+	extern const char embedded_end[] __attribute__((visibility("hidden")));                    \
 	static struct bpf_object *open_embedded(void)                                              \
 	{                                                                                          \
 		return loader_open(name, embedded_begin, (size_t)(embedded_end - embedded_begin)); \
