@@ -14,7 +14,9 @@ PLANNING = {"plan.py", "presets.py", "arms.py", "strict_yaml.py", "overrides.py"
 
 
 def modules(folder):
-    return sorted((ROOT / folder).rglob("*.py"))
+    """Its modules; what a machine runs inside itself, from the clone there, is none of the host's."""
+    found = sorted((ROOT / folder).rglob("*.py"))
+    return [path for path in found if (folder, path.parent.name) != ("vm", "guest")]
 
 
 def imports(path):

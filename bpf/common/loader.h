@@ -11,8 +11,9 @@
 #include "collector.h"
 
 /*
- * The compiled kernel program <name>.bpf.o as bytes inside the collector. Hidden, since they are in
- * this very file: clang 14 for arm64 takes the wrong way to local names that could be elsewhere.
+ * The compiled kernel program <name>.bpf.o as bytes inside the collector. Hidden, so that the labels
+ * are addressed directly: through the GOT, clang 14 for aarch64 addresses a label inside a section
+ * as the section's entry plus the offset, which is somewhere else.
  */
 #define EMBED_BPF_OBJECT(name)                                                                     \
 	__asm__(".pushsection .rodata\n"                                                           \
@@ -21,7 +22,8 @@
 		".incbin \"" name ".bpf.o\"\n"                                                     \
 		"embedded_end:\n"                                                                  \
 		".popsection\n");                                                                  \
-	extern const char __attribute__((visibility("hidden"))) embedded_begin[], embedded_end[];  \
+	extern const char embedded_begin[] __attribute__((visibility("hidden")));                  \
+	extern const char embedded_end[] __attribute__((visibility("hidden")));                    \
 	static struct bpf_object *open_embedded(void)                                              \
 	{                                                                                          \
 		return loader_open(name, embedded_begin, (size_t)(embedded_end - embedded_begin)); \

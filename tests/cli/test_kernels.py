@@ -102,6 +102,9 @@ def test_a_guest_that_fails_leaves_both_as_they_were(
 
 
 def test_the_shipped_page_is_made_from_the_shipped_table() -> None:
+    assert kernels.PAGE.exists() == kernels.TABLE.exists()
+    if not kernels.TABLE.exists():
+        return  # none is shipped
     with open(kernels.TABLE, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["guest"] for row in rows} == set(backends.GUESTS)

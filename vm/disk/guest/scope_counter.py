@@ -14,7 +14,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from experiment.accounting.systemd import SystemdScope  # noqa: E402
 
-_WORK = "import time\nwhile time.process_time() < 1: pass\ntime.sleep(600)"
+#: A process keeps the CPU time that systemd-run spent before it entered the scope.
+_WORK = (
+    "import time\nsince = time.process_time()\n"
+    "while time.process_time() < since + 1: pass\ntime.sleep(600)"
+)
 _SHOW = ("systemctl", "show", "--property=CPUUsageNSec", "--value")
 
 
@@ -25,7 +29,7 @@ def main() -> int:
     try:
         time.sleep(10)
         scope.prepare()
-        while (before := scope.cpu_ns()) < 900_000_000 or before != scope.cpu_ns():
+        while (before := scope.cpu_ns()) < 1_000_000_000 or before != scope.cpu_ns():
             time.sleep(1)
         asked = subprocess.run([*_SHOW, scope.unit], capture_output=True, text=True, check=True)
         print(scope.cpu_ns(), int(asked.stdout))
