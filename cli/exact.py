@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from analysis import exact as analysed
 from analysis import load
 from analysis.measures import LEFT_ALONE
-from cli import exact_lock, parameters, paths, runner
+from cli import exact_lock, kernels, parameters, paths, runner
 from cli import plan as plans
 from cli.exact_lock import Entry, Spread
 from cli.problem import Failed, Problem
@@ -41,6 +41,9 @@ def command(words: Sequence[str]) -> int:
         "--verify", action="store_true", help="measure twice, compare with what is shipped"
     )
     what.add_argument("--images", action="store_true", help="make the images of all guests")
+    what.add_argument(
+        "--kernels", action="store_true", help="try every collector on every guest's kernel"
+    )
     parser.add_argument("study", nargs="?", default="processes", choices=parameters.STUDIES)
     parser.add_argument("--preset", default="exact")
     parser.add_argument("--guest", default=backends.GUESTS[0], choices=backends.GUESTS)
@@ -49,6 +52,8 @@ def command(words: Sequence[str]) -> int:
     try:
         if options.images:
             return images()
+        if options.kernels:
+            return kernels.command()
         return verify(options.study, options.preset, options.guest, options.write)
     except vm_problem.Problem as problem:
         raise Problem(str(problem)) from None
