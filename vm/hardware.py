@@ -68,16 +68,8 @@ HARDWARE = {
         kernel=(),
     ),
 }
-#: No address is drawn at random; a panic ends the machine; nothing but errors on the console. The
-#: kernel's search for huge pages would put 4.6 million instructions into every other window.
-_KERNEL = (
-    "nokaslr",
-    "norandmaps",
-    "transparent_hugepage=never",
-    "panic=-1",
-    "loglevel=4",
-    "rdinit=/init",
-)
+#: No address is drawn at random; a panic ends the machine; nothing but errors on the console.
+_KERNEL = ("nokaslr", "norandmaps", "panic=-1", "loglevel=4", "rdinit=/init")
 
 
 def described(architecture: str) -> dict[str, str]:
