@@ -14,7 +14,7 @@ PLANNING = {"plan.py", "presets.py", "arms.py", "strict_yaml.py", "overrides.py"
 
 
 def modules(folder):
-    """Its modules; what a machine runs inside itself, from the clone there, is none of the host's."""
+    """Its modules, but for those that a machine runs inside itself, from the clone there."""
     found = sorted((ROOT / folder).rglob("*.py"))
     return [path for path in found if (folder, path.parent.name) != ("vm", "guest")]
 
