@@ -77,6 +77,7 @@ def written(entries: list[dict[str, Any]], found: dict[str, Any], output: Path) 
     block = render.compact(entries, lambda path: f"{readme.PROCESSED}/{path}")
     text = readme.replaced(text, "result", readme.result(run))
     text = readme.replaced(text, "table", readme.table(run, output))
+    text = readme.replaced(text, "exact", readme.exact(found["runs"]))
     return readme.replaced(text, NAME, block)
 
 

@@ -78,3 +78,11 @@ def table(run: Mapping[str, Any], output: Path) -> str:
     except OSError:
         raise Problem(f"{file} is missing: ./study figures makes it") from None
     return "\n".join(line for line in lines if line.startswith("|"))
+
+
+def exact(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Instructions per scrape of the newest `exact` run of each study, live time beside them."""
+    from analysis.tables.beside import newest_exact
+
+    lines = newest_exact(runs).markdown().splitlines()
+    return "\n".join(line for line in lines if line.startswith("|"))

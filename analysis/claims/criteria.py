@@ -41,7 +41,8 @@ def _decided(claim: Claim, index: Index) -> tuple[Contrast | None, Answer | None
     entry, ratio = found.entry, found.measured("ratio", "×")
     verdict, why = str(entry["verdict"]), str(entry["why"])
     if verdict == "unavailable":
-        said = f"{why}. {claim.meanwhile}" if claim.meanwhile else why
+        beside = evidence.by_instructions(index, c["study"], c["contrast"]) or claim.meanwhile
+        said = f"{why}. {beside}" if beside else why
         return found, Answer(NOT_TESTABLE, said, None, "", found.runs)
     if verdict == UNDETERMINED:
         least = entry.get("detectable_percent_core")

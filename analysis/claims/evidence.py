@@ -144,6 +144,22 @@ def contrast(
     return Contrast(entry, run, (str(run["run"]),), folder_of(run), "verdicts", row, over)
 
 
+def by_instructions(index: Mapping[str, Any], study: str, where: Mapping[str, Any]) -> str:
+    """What the exact machine says of a pair that no live run could measure; empty if nothing."""
+    run = newest(index, study, ["exact"])
+    keys = ("numerator", "denominator", "processes")
+    wanted = {key: where.get(key) for key in keys}
+    found = first(run["exact"]["contrasts"], wanted) if run else None
+    if found is None or found["ratio"]["median"] is None:
+        return ""
+    ratio = found["ratio"]
+    ends = [number(ratio[end], 3) for end in ("low", "high")]
+    return (
+        f"The exact virtual machine counts {number(ratio['median'], 3)} times the instructions, "
+        f"{ends[0]} to {ends[1]} over {ratio['n']} perturbations; that is no time"
+    )
+
+
 def cell(run: Mapping[str, Any], where: Mapping[str, Any]) -> Entry:
     """The cell of a run with these keys; empty if it has none."""
     return first(run.get("cells") or [], where) or {}

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from analysis.beside import Summary, beside
+from analysis.exact import BACKEND, Digits
 from analysis.statistics.intervals import Interval
 from analysis.tables.costs import Row, make_table
-from analysis.text import NOTHING, Table, interval, number
+from analysis.tables.exact import columns
+from analysis.tables.exact import shown as digits_shown
+from analysis.text import NOTHING, Table, ends, interval, number
 
 
 def _interval(row: Row, name: str, low: str, high: str) -> Interval:
@@ -45,3 +49,51 @@ def exact_beside_live(rows: Sequence[dict[str, Any]]) -> Table:
         "the kernels differ. Where a piece takes several times longer, caches decide and not "
         "instructions.",
     )
+
+
+def newest_exact(summaries: Sequence[Summary]) -> Table:
+    """The newest run of the preset `exact` of each study, every arm, live time beside it."""
+    live = {
+        (row["exact_run"], row["arm"], row["at"]): row
+        for row in beside(summaries)
+        if row["kind"] == "scrape"
+    }
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for run in _newest(summaries):
+        for cell in run["exact"]["cells"]:
+            if cell["statistics"] != "off":
+                continue
+            count, total = cell["processes"], Digits(**cell["total"])
+            row: Row = {"study": run["study"], "arm": cell["arm"], "processes": count}
+            row |= columns("total_instructions", total)
+            row["agent_instructions"] = cell["agent"]["median"]
+            found = live.get((run["run"], cell["arm"], count))
+            us = _interval(found, "live_ns", "live_low", "live_high") if found else None
+            us = us.scaled(1e-3) if us else None
+            each = found["ns_per_instruction"] if found else None
+            rows.append({**row, **ends("live_us", us), "ns_per_instruction": each})
+            shown.append(
+                [
+                    cell["title"],
+                    "as they are" if count is None else f"{count:,}",
+                    digits_shown(total, 5),
+                    number(row["agent_instructions"], 5),
+                    interval(us) if us else NOTHING,
+                    number(each, 2),
+                ]
+            )
+    head = ["collector", "processes", "instructions per scrape", "of these in its cgroup"]
+    head += ["live: µs per scrape in its cgroup", "ns per instruction"]
+    return make_table("newest_exact", rows, head, shown)
+
+
+def _newest(summaries: Sequence[Summary]) -> list[Summary]:
+    """By study; runs of other presets, and those that count events alone, are left out."""
+    found = {
+        str(run["study"]): run
+        for run in sorted(summaries, key=lambda run: str(run["run"]))
+        if (run.get("backend"), run["preset"], run["finished"]) == (BACKEND, BACKEND, True)
+        and run["study"] != "accounts"
+    }
+    return [found[study] for study in sorted(found, reverse=True)]

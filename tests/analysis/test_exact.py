@@ -18,6 +18,7 @@ from analysis.exact import Digits
 from analysis.load import load_run
 from analysis.report import process, process_all
 from analysis.results import compute
+from analysis.tables.beside import newest_exact
 
 
 def total(arm: str, level: int) -> int:
@@ -146,3 +147,15 @@ def test_exact_instructions_stand_beside_live_time(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "raw" / "processes" / "exact")
     process_all(tmp_path / "raw", tmp_path / "out", draw=False)
     assert not (folder / "tables" / "exact_beside_live.md").exists()
+
+
+def test_the_readmes_table_is_of_the_newest_exact_run_of_each_study(tmp_path: Path) -> None:
+    planned = made.plan() | {"preset": "exact"}
+    for name in ("1", "2"):
+        made.write(tmp_path / "raw" / "processes" / name, planned)
+    found = process_all(tmp_path / "raw", tmp_path / "out", draw=False)["runs"]
+    table = newest_exact(found)
+    assert len(table.rows) == len(made.ARMS) * len(made.LEVELS)
+    line = next(row for row in table.shown if row[:2] == ["/proc polling", "600"])
+    assert line[2] == "19,820,000" and line[4:] == ["—", "—"], "no live run stands beside it"
+    assert newest_exact([]).shown == []

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from experiment.backends import guests
 from vm import cpio, hardware, image, machine, toolchain
 
 ROOT = Path(__file__).resolve().parents[2]
+ARCHITECTURES = ("x86_64", "aarch64")
 LOOP = Path(__file__).with_name("known_loop.c")
 SCRIPT = """
 import json, subprocess
@@ -46,11 +48,10 @@ def compiled(made, to):
     return to.read_bytes()
 
 
-@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
-def test_a_known_number_of_instructions_is_counted_to_the_last(tmp_path, architecture):
-    guests.make_plugin(ROOT, tmp_path)
+def boot(architecture, folder):
+    """The outcome of a guest that runs the loop, and its image."""
     made = image.build("6.1", architecture)
-    segment = tmp_path / "segment.cpio"
+    segment = folder / "segment.cpio"
     command = ["/usr/bin/python3", "-I", "-S", "-c", SCRIPT]
     with open(segment, "wb") as out:
         cpio.write(
@@ -58,18 +59,34 @@ def test_a_known_number_of_instructions_is_counted_to_the_last(tmp_path, archite
             [
                 cpio.file("init", (ROOT / "vm/guest/init").read_bytes(), 0o755),
                 cpio.file("command.json", json.dumps(command).encode()),
-                cpio.file("build/known_loop", compiled(made, tmp_path / "loop"), 0o755),
+                cpio.file("build/known_loop", compiled(made, folder / "loop"), 0o755),
             ],
         )
-    (tmp_path / "boot").mkdir()
+    (folder / "boot").mkdir()
     outcome = machine.boot(
         made,
         [made.initrd, segment],
         memory_mb=machine.MEMORY_MB,
         seed=1,
         deadline_s=240,
-        folder=tmp_path / "boot",
+        folder=folder / "boot",
     )
+    return outcome, made
+
+
+@pytest.fixture(scope="module")
+def booted(tmp_path_factory):
+    """Both kinds of machine, side by side."""
+    guests.make_plugin(ROOT, tmp_path_factory.mktemp("counter"))
+    toolchain.build()
+    with ThreadPoolExecutor() as pool:
+        waiting = {a: pool.submit(boot, a, tmp_path_factory.mktemp(a)) for a in ARCHITECTURES}
+        return {architecture: made.result() for architecture, made in waiting.items()}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_known_number_of_instructions_is_counted_to_the_last(booted, architecture):
+    outcome, made = booted[architecture]
     seen = json.loads(outcome.files["seen.json"])
     assert seen["ended"] == 0
     assert seen["modules"] == "", "what is not the kernel's text would not be BPF alone"
