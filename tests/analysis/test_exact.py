@@ -144,6 +144,8 @@ def test_exact_instructions_stand_beside_live_time(tmp_path: Path) -> None:
     text = (folder / "tables" / "exact_beside_live.md").read_text()
     assert "a scrape of 600 processes" in text
     assert (folder / "figures" / "exact_beside_live-7in.svg").exists()
+    drawn = {path.stem for path in (tmp_path / "out/processes/exact/figures").glob("*-7in.svg")}
+    assert drawn == {"instructions-7in"}, "a virtual clock's time is drawn nowhere"
     shutil.rmtree(tmp_path / "raw" / "processes" / "exact")
     process_all(tmp_path / "raw", tmp_path / "out", draw=False)
     assert not (folder / "tables" / "exact_beside_live.md").exists()
