@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.exact import BLIND
-from analysis.figures.style import log_limits, log_ticks, looks, new_figure
+from analysis.figures.style import legend_of_arms, log_limits, log_ticks, looks, new_figure
 from analysis.results import Results
 from analysis.tables.exact import shown
 
@@ -71,12 +70,7 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
         ax.errorbar(x, np.where(y > 0, y, np.nan), yerr=bars, **look, markersize=4, capsize=2)
     ax.set_xlabel("processes on the machine" if levels else "")
     ax.set_ylabel("instructions per scrape")
-    handles = [
-        Line2D([], [], color=style[a].colour, marker=style[a].marker, markersize=4, label=label)
-        for a in arms
-        if (label := r.run.title(a))
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    legend_of_arms(figure, r.run, arms, columns)
     return figure
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis import scaling
-from analysis.figures.style import log_limits, log_ticks, looks, new_figure
+from analysis.figures.style import legend_of_arms, log_limits, log_ticks, looks, new_figure
 from analysis.measures import MEASURES
 from analysis.results import Results
 from analysis.text import interval
@@ -95,12 +94,7 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
     ax.grid(True)
     ax.set_xlabel("processes on the machine")
     ax.set_ylabel("CPU (% of one core)")
-    handles = [
-        Line2D([], [], color=style[a].colour, marker=style[a].marker, markersize=4, label=label)
-        for a in arms
-        if (label := r.run.title(a))
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    legend_of_arms(figure, r.run, arms, columns)
     return figure
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -24,6 +24,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from analysis.load import Run
@@ -87,6 +88,17 @@ def looks(run: Run) -> dict[str, Look]:
         colours, markers = _COLOURS[source], _MARKERS[source]
         made[arm] = Look(colours[n % len(colours)], markers[n % len(markers)])
     return made
+
+
+def legend_of_arms(figure: Figure, run: Run, arms: Iterable[str], columns: int) -> None:
+    """Colour, marker and title of each arm, below the panels."""
+    style = looks(run)
+    handles = [
+        Line2D([], [], color=style[a].colour, marker=style[a].marker, markersize=4, label=label)
+        for a in arms
+        if (label := run.title(a))
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
 def in_style() -> AbstractContextManager[None]:
