@@ -36,8 +36,8 @@ def beside(summaries: Sequence[Summary]) -> list[Row]:
     """
     rows: list[Row] = []
     for study in dict.fromkeys(str(s["study"]) for s in summaries):
-        exact = _newest(summaries, study, BACKEND)
         live = _newest(summaries, study, "here")
+        exact = _newest(summaries, study, BACKEND, _architecture(live) if live else None)
         if exact is None or live is None:
             continue
         runs = {"exact_run": exact["run"], "live_run": live["run"]}
@@ -45,12 +45,22 @@ def beside(summaries: Sequence[Summary]) -> list[Row]:
     return rows
 
 
-def _newest(summaries: Sequence[Summary], study: str, backend: str) -> Summary | None:
+def _architecture(run: Summary) -> str | None:
+    found: str | None = run["fingerprint"].get("architecture")
+    return found
+
+
+def _newest(
+    summaries: Sequence[Summary], study: str, backend: str, architecture: str | None = None
+) -> Summary | None:
+    """`architecture`: of that one alone, since other processors have other instructions."""
     found = [
         s
         for s in summaries
         if s["study"] == study and s["finished"] and (s.get("backend") or "here") == backend
     ]
+    if architecture:
+        found = [s for s in found if _architecture(s) == architecture]
     if backend != BACKEND:
         ranked = [p for p in PRESETS if any(s["preset"] == p for s in found)]
         found = [s for s in found if ranked and s["preset"] == ranked[0]]

@@ -89,10 +89,14 @@ def newest_exact(summaries: Sequence[Summary]) -> Table:
 
 
 def _newest(summaries: Sequence[Summary]) -> list[Summary]:
-    """By study; runs of other presets, and those that count events alone, are left out."""
+    """By study; runs of other presets, and those that count events alone, are left out.
+
+    One beside which a live run stands, of the same architecture, comes before all others.
+    """
+    able = {row["exact_run"] for row in beside(summaries)}
     found = {
         str(run["study"]): run
-        for run in sorted(summaries, key=lambda run: str(run["run"]))
+        for run in sorted(summaries, key=lambda run: (run["run"] in able, str(run["run"])))
         if (run.get("backend"), run["preset"], run["finished"]) == (BACKEND, BACKEND, True)
         and run["study"] != "accounts"
     }

@@ -146,7 +146,13 @@ def test_exact_instructions_stand_beside_live_time(tmp_path: Path) -> None:
     assert (folder / "figures" / "exact_beside_live-7in.svg").exists()
     drawn = {path.stem for path in (tmp_path / "out/processes/exact/figures").glob("*-7in.svg")}
     assert drawn == {"instructions-7in"}, "a virtual clock's time is drawn nowhere"
+    other = made.write(tmp_path / "raw" / "processes" / "other")
+    manifest = other / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"x86_64"', '"aarch64"'))
+    index = process_all(tmp_path / "raw", tmp_path / "out", draw=False)
+    assert {row["exact_run"] for row in beside.beside(index["runs"])} == {"exact"}
     shutil.rmtree(tmp_path / "raw" / "processes" / "exact")
+    shutil.rmtree(other)
     process_all(tmp_path / "raw", tmp_path / "out", draw=False)
     assert not (folder / "tables" / "exact_beside_live.md").exists()
 
