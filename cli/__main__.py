@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from cli import parameters
+from cli.arguments import Parser
 from cli.problem import Problem, did_you_mean
 
 HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
 COMMANDS = (
     "run", "plan", "figures", "claims", "validate", "report", "review", "doctor", "lab", "exact",
 )  # fmt: skip
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with one line instead of a usage page."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Problem(f"{message}; {self.prog} --help lists what there is")
 
 
 def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from analysis import exact as analysed
 from analysis import load
 from analysis.measures import LEFT_ALONE
 from cli import exact_lock, kernels, parameters, paths, runner
 from cli import plan as plans
+from cli.arguments import Parser
 from cli.exact_lock import Entry, Spread
 from cli.problem import Failed, Problem
 from cli.progress import Progress
@@ -24,13 +24,6 @@ from vm import image, programs
 from vm import problem as vm_problem
 
 SAME, MISMATCH, OTHER_INPUTS = 0, 1, 3
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with one line instead of a usage page."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Problem(f"{message}; {self.prog} --help lists what there is")
 
 
 def command(words: Sequence[str]) -> int:

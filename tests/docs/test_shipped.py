@@ -88,9 +88,34 @@ def test_shipped_figures_and_tables_are_what_the_shipped_data_gives(run, again):
         assert made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
 
 
-def test_shipped_sessions_and_a_a_rate_are_what_the_shipped_runs_give(again):
-    shipped = [p for name in ("noise", "sessions") for p in tracked(PROCESSED / name)]
+def test_what_follows_from_several_runs_is_what_the_shipped_ones_give(again):
+    shipped = [p for name in ("noise", "sessions", "beside") for p in tracked(PROCESSED / name)]
     assert any(path.name == "a_a.md" for path in shipped)
     for file in shipped:
         made = again / file.relative_to(PROCESSED)
         assert made.exists() and made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
+
+
+def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
+    """Written by hand, so held to the summaries, which are held to the raw data."""
+    found = [json.loads(path.read_text()) for path in PROCESSED.glob("*/*/summary.json")]
+    exact = [run for run in found if run.get("backend") == "exact"]
+    of = {(run["study"], run["fingerprint"]["architecture"]): run for run in exact}
+    said = " ".join(README.split())
+    for architecture in ("x86_64", "aarch64"):
+        ratio = of["processes", architecture]["exact"]["contrasts"][0]["ratio"]
+        low, middle, high = (f"{ratio[end]:.1f}" for end in ("low", "median", "high"))
+        assert f"{middle} times [{low} to {high}]" in said
+    accounts = {
+        (e["arm"], e["workload"], e["pace"]): e for e in of["accounts", "x86_64"]["accounts"]
+    }
+
+    def instructions(arm, name):
+        return round(accounts[arm, "switch", "hot"][name]["estimate"] / 2)  # 2 ns an instruction
+
+    published = "sched_switch_published"
+    shown = instructions(published, "statistics_ns")
+    assert f"Of {instructions(published, 'external_off')} instructions added" in said
+    assert f"`run_time_ns` shows {shown}; an empty program" in said
+    assert f"leaves the same {instructions('empty_switch_perf', 'residual')} unseen" in said
+    assert f"that gap is {instructions('empty_switch', 'residual')} (" in said
