@@ -34,7 +34,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.fidelity import failed, fidelity
-from analysis.measures import LEFT_ALONE, Measures
+from analysis.levels import of_entry
+from analysis.measures import Measures
 from analysis.statistics.intervals import (
     Interval,
     fieller,
@@ -162,11 +163,6 @@ def verdict(
     )
 
 
-def _level(contrast: dict[str, Any]) -> int:
-    processes = contrast.get("processes")
-    return LEFT_ALONE if processes is None else int(processes)
-
-
 def evaluate(measures: Measures, beside: Sequence[str] = BESIDE) -> list[dict[str, Any]]:
     """The run's declared contrasts, in their order, by the declared method and those `beside` it.
 
@@ -180,7 +176,7 @@ def evaluate(measures: Measures, beside: Sequence[str] = BESIDE) -> list[dict[st
     found: list[dict[str, Any]] = []
     for contrast in declared:
         x, y, statistics = contrast["numerator"], contrast["denominator"], contrast["statistics"]
-        level = _level(contrast)
+        level = of_entry(contrast)
         measure = "published" if statistics == "on" else "headline"
         reasons = [
             f"{run.title(arm)}: {text}"

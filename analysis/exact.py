@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis import levels
 from analysis.load import Run
-from analysis.measures import LEFT_ALONE
 from analysis.rows import valid
 
 BACKEND = "exact"  # of a plan
@@ -78,16 +78,17 @@ def counted(run: Run) -> bool:
 def per_scrape(run: Run) -> pd.DataFrame:
     """Columns arm, replica, level, statistics, block, user, kernel, bpf, total, agent, elsewhere.
 
-    Instructions per scrape; all but agent net of the empty window.
+    Instructions per scrape; all but agent net of the empty window. per_s: the total a second.
 
     A window without a valid empty one beside it, or without a scrape, is left out.
     """
-    keys = ["block", "processes_target"]
-    rows = run.trials[valid(run.trials, "cost")]
+    keys = ["block", "level"]
+    trials = run.trials.assign(level=levels.of_rows(run.trials))
+    rows = trials[valid(trials, "cost")]
     rows = rows[
         ["arm", "replica", "statistics", *keys, "window_ns", "scrapes", "agent_ns", *COLUMNS]
     ]
-    empty = run.trials[valid(run.trials, "empty")][[*keys, "window_ns", *COLUMNS]]
+    empty = trials[valid(trials, "empty")][[*keys, "window_ns", *COLUMNS]]
     both = rows.merge(empty, on=keys, suffixes=("", "_empty"), validate="many_to_one")
     length = _number(both, "window_ns") / _number(both, "window_ns_empty")
     scrapes = _number(both, "scrapes")
@@ -95,7 +96,7 @@ def per_scrape(run: Run) -> pd.DataFrame:
         {
             "arm": both["arm"].astype(str),
             "replica": both["replica"].astype(int),
-            "level": both["processes_target"].fillna(LEFT_ALONE).astype(int),
+            "level": both["level"].astype(int),
             "statistics": both["statistics"].astype(str),
             "block": both["block"].astype(int),
         }
@@ -104,6 +105,7 @@ def per_scrape(run: Run) -> pd.DataFrame:
         net = _number(both, column) - length * _number(both, f"{column}_empty")
         made[part] = net / np.where(scrapes > 0, scrapes, np.nan)
     made["total"] = made[list(PARTS)].sum(axis=1, skipna=False)
+    made["per_s"] = made["total"] * scrapes / _number(both, "window_ns") * 1e9
     agent = _number(both, "agent_ns") / NS_PER_INSTRUCTION
     made["agent"] = agent / np.where(scrapes > 0, scrapes, np.nan)
     made["elsewhere"] = made["total"] - made["agent"] - made["bpf"]
@@ -162,7 +164,7 @@ def comparisons(run: Run) -> list[dict[str, Any]]:
     each = each[each["replica"] == 1]
     made: list[dict[str, Any]] = []
     for declared in run.plan.get("contrasts") or []:
-        level = LEFT_ALONE if declared["processes"] is None else int(declared["processes"])
+        level = levels.of_entry(declared)
         of_cell = each[(each["level"] == level) & (each["statistics"] == declared["statistics"])]
         sides = [
             of_cell[of_cell["arm"] == declared[side]].set_index("block")["total"]

@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis import levels
 from analysis.rows import valid
 
-COLUMNS = ["block", "processes_target", "window_ns", "agent_ns", "harness_ns", "bpf_run_ns"]
-COLUMNS += ["busy_ns", "steal_ns"]
+COLUMNS = ["block", "processes_target", "point", "window_ns", "agent_ns", "harness_ns", "bpf_run_ns"]
+COLUMNS += ["busy_ns", "steal_ns", "load_ns"]
 WORDS = {"steal_percent_core": "steal", "foreign_percent_core": "foreign load"}
 # As in experiment/presets.yaml, which plans copy; a test holds the two together.
 LIMITS: Mapping[str, float] = {"steal_percent_core": 5.0, "foreign_percent_core": 25.0}
@@ -48,9 +49,11 @@ def windows(trials: pd.DataFrame) -> pd.DataFrame:
     def ns(column: str) -> pd.Series[float]:
         return pd.Series(rows[column].to_numpy(dtype=float, na_value=np.nan), index=rows.index)
 
-    accounted = ns("agent_ns") + ns("harness_ns").fillna(0.0) + ns("bpf_run_ns").fillna(0.0)
+    accounted = ns("agent_ns")
+    for column in ("harness_ns", "bpf_run_ns", "load_ns"):
+        accounted += ns(column).fillna(0.0)
     foreign = 100 * (ns("busy_ns") - accounted) / ns("window_ns")
-    level = rows["processes_target"].fillna(-1).astype(int)
+    level = levels.of_rows(rows)
     return pd.DataFrame(
         {
             "block": rows["block"].astype(int),

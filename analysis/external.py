@@ -28,6 +28,7 @@ from analysis.workloads import DEFAULT, of_planned, of_rows
 
 NULL_AGENT = "null_agent"
 PACES = ("paced", "hot")
+PAUSE_US = {"paced": 10_000, "hot": 0}  # where a row does not say how long
 TURNS_SINCE = 3  # schema in which an external trial has turns without the arm
 HOOK = "sched_switch"  # the event whose rate every row records
 TIMER = "bpf_timer"  # kernel statistics do not count a kernel timer's runs
@@ -65,9 +66,10 @@ def events(run: Run) -> pd.DataFrame:
 
     Columns arm, workload, pace, statistics, block, round, value (ns of work per event with the arm
     attached), alone (the same without it; NaN before schema 3), events, run_ns and runs (kernel
-    statistics; NaN where they are off or missing).
+    statistics; NaN where they are off or missing), pause_us, rate (events a second while attached).
     """
     names = ["trial", "block", "arm", "statistics", "work_ns", "unattached_ns", "events"]
+    names += ["pause_us", "window_ns"]
     rows = run.trials[[*names, "bpf_run_ns", "bpf_run_count"]][valid(run.trials, "external")]
     rows = rows.dropna(subset=["work_ns", "events"])
     planned = _planned(run).reindex(rows["trial"].astype(int))
@@ -75,6 +77,8 @@ def events(run: Run) -> pd.DataFrame:
     def number(column: str) -> npt.NDArray[np.float64]:
         return rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
 
+    usual = planned["pace"].map(PAUSE_US).to_numpy(dtype=np.float64)
+    pause = number("pause_us")
     return pd.DataFrame(
         {
             "arm": rows["arm"].astype(str),
@@ -88,17 +92,21 @@ def events(run: Run) -> pd.DataFrame:
             "events": number("events"),
             "run_ns": number("bpf_run_ns"),
             "runs": number("bpf_run_count"),
+            "pause_us": np.where(np.isnan(pause), usual, pause),
+            "rate": 1e9 * number("events") / number("window_ns"),
         }
     )
 
 
-def added(each: pd.DataFrame) -> pd.DataFrame:
+def added(each: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFrame:
     """Columns arm, workload, pace, statistics, block, value: added ns per event, from `events`.
+
+    also: more columns to keep apart by.
 
     The null agent's rows are the instrument's own error; before schema 3 it has none. Rounds of a
     block are averaged, an invalid one is left out.
     """
-    keys = ["arm", "workload", "pace", "statistics", "block"]
+    keys = ["arm", "workload", "pace", "statistics", *also, "block"]
     apart = each.assign(value=each["value"] - each["alone"].fillna(_siblings(each)))
     means = apart.dropna(subset=["value"]).groupby(keys)["value"].mean()
     return means.reset_index()
@@ -116,7 +124,8 @@ def _siblings(each: pd.DataFrame) -> pd.Series[float]:
 
 def ns_per_switch(run: Run) -> pd.DataFrame:
     """Columns arm, pace, block, value: added ns per context switch, statistics off."""
-    found = added(events(run))
+    each = events(run)
+    found = added(each[each["pause_us"] == each["pace"].map(PAUSE_US)])
     switch = (found["workload"] == DEFAULT["external"]) & (found["statistics"] == "off")
     return found[switch & (found["arm"] != NULL_AGENT)][
         ["arm", "pace", "block", "value"]

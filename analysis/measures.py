@@ -4,6 +4,7 @@ A cell is arm, replica and process level; a measure fixes the state of the kerne
 
     agent         100 agent_ns / window_ns, statistics off: the reader's cgroup, gross
     others        100 (switches / window_ns) x ns per switch (paced): programs in other tasks.
+                  At a design point it is the ns per switch at that rate: `crossover.calibration`.
                   Where no event is counted out, 100 kernel_ns / kernel_life_ns: the program's own
                   clock, over the whole life of the trial
     others_hot    the same with the back-to-back calibration
@@ -38,6 +39,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from analysis import levels
+from analysis.crossover.calibration import Curves
 from analysis.external import (
     NULL_AGENT,
     calibrated,
@@ -46,11 +49,14 @@ from analysis.external import (
     ns_per_switch,
     times_itself,
 )
+from analysis.levels import LEFT_ALONE
+from analysis.levels import text as level_text
 from analysis.load import Run
 from analysis.rows import valid
 
+__all__ = ["LEFT_ALONE", "MEASURES", "NOT_PLANNED", "ON", "Measures", "level_text"]
+
 NOT_PLANNED = "not planned at this level"
-LEFT_ALONE = -1  # level of trials that leave the number of processes alone
 
 MEASURES = {
     "agent": "reader only",
@@ -64,13 +70,8 @@ MEASURES = {
 ON = ("published", "agent_on", "bpf_run", "self_timed", "runs_per_s", "ns_per_run")  # statistics
 
 
-def level_text(level: int) -> str:
-    """Level for labels: "600 processes", or "processes as found"."""
-    return "processes as found" if level == LEFT_ALONE else f"{level:,} processes"
-
-
-COLUMNS = ["arm", "processes_target", "replica", "statistics", "block", "processes", "window_ns"]
-COLUMNS += ["agent_ns", "bpf_run_ns", "bpf_run_count", "busy_ns", "switches"]
+COLUMNS = ["arm", "processes_target", "point", "replica", "statistics", "block", "processes"]
+COLUMNS += ["window_ns", "agent_ns", "bpf_run_ns", "bpf_run_count", "busy_ns", "switches"]
 COLUMNS += ["kernel_ns", "kernel_life_ns"]
 
 
@@ -86,7 +87,7 @@ def _cost_cells(run: Run) -> dict[tuple[str, int, int, str], pd.DataFrame]:
     made = pd.DataFrame(
         {
             "arm": rows["arm"].astype(str),
-            "level": rows["processes_target"].fillna(LEFT_ALONE).astype(int),
+            "level": levels.of_rows(rows),
             "replica": rows["replica"].astype(int),
             "statistics": rows["statistics"].astype(str),
             "block": rows["block"].astype(int),
@@ -118,9 +119,9 @@ def _tried(
 ) -> tuple[dict[tuple[str, int, str], set[int]], dict[tuple[str, str], set[str]]]:
     """Of the cost rows: blocks in which (arm, level, statistics) has one of any status, warm-up
     left out; and the instruments of (arm, statistics) where it was valid."""
-    names = ["arm", "processes_target", "statistics", "block", "status", "instrument"]
-    rows = run.trials.loc[run.trials["kind"] == "cost", names]
-    rows = rows.assign(processes_target=rows["processes_target"].fillna(LEFT_ALONE))
+    names = ["arm", "level", "statistics", "block", "status", "instrument"]
+    rows = run.trials[run.trials["kind"] == "cost"]
+    rows = rows.assign(level=levels.of_rows(rows))[names]
     blocks: dict[tuple[str, int, str], set[int]] = {}
     instruments: dict[tuple[str, str], set[str]] = {}
     for row in zip(*(rows[name].tolist() for name in names), strict=True):
@@ -139,14 +140,12 @@ class Measures:
         self.run = run
         self.external = ns_per_switch(run)
         self._added: dict[tuple[str, str], dict[int, float]] = {}
+        self._curves: Curves | None = None
         self._cells = _cost_cells(run)
         self._tried, self._instruments = _tried(run)
         planned = [t for t in run.plan["trials"] if t["kind"] == "cost"]
         self.arms = [arm for arm in run.arms if any(t["arm"] == arm for t in planned)]
-        levels = {
-            LEFT_ALONE if t.get("processes") is None else int(t["processes"]) for t in planned
-        }
-        self.levels = sorted(levels)
+        self.levels = sorted({levels.of_entry(t) for t in planned}, key=abs)
         self._cache: dict[tuple[str, str, int, int], pd.Series[float]] = {}
 
     def column(
@@ -172,6 +171,9 @@ class Measures:
             return rate * 0.0
         if not calibrated(self.run, arm):
             return self.column("self_timed", "off", arm, level, replica)
+        if levels.point_of(level) is not None:
+            self._curves = self._curves or Curves(self.run)
+            return (100 * rate * self._curves.at(arm, 1e9 * rate)).dropna()
         return (100 * rate * self._per_switch(arm, pace)).dropna()
 
     def _make(self, measure: str, arm: str, level: int, replica: int) -> pd.Series[float]:
@@ -230,7 +232,7 @@ class Measures:
         statistics = "on" if measure in ON else "off"
         t = self.run.trials
         rows = t[(t["kind"] == "cost") & (t["arm"] == arm)]
-        at = rows["processes_target"].fillna(LEFT_ALONE) == level
+        at = levels.of_rows(rows) == level
         rows = rows[at & (rows["statistics"] == statistics)]
         if rows.empty and self.run.excluded and self._planned(arm, level, statistics):
             return "every block was left out as disturbed"
@@ -259,9 +261,11 @@ class Measures:
         )
 
     def _planned(self, arm: str, level: int, statistics: str) -> bool:
-        wanted: dict[str, object] = {"kind": "cost", "arm": arm, "statistics": statistics}
-        wanted |= {"processes": None if level == LEFT_ALONE else level}
-        return any(wanted.items() <= trial.items() for trial in self.run.plan["trials"])
+        wanted = ("cost", arm, statistics, level)
+        return any(
+            (t["kind"], t["arm"], t.get("statistics"), levels.of_entry(t)) == wanted
+            for t in self.run.plan["trials"]
+        )
 
     def usable(self, arm: str) -> bool:
         """True if the arm has any valid cost row outside the warm-up."""

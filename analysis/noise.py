@@ -14,7 +14,8 @@ import pandas as pd
 from scipy import stats
 
 from analysis.contrasts import Comparison, compare, verdict
-from analysis.measures import LEFT_ALONE, Measures
+from analysis.levels import of_entry
+from analysis.measures import Measures
 from analysis.statistics.intervals import Interval, is_constant, mean_interval, quantile
 from analysis.statistics.power import detectable_factor
 from analysis.statistics.types import Array
@@ -33,7 +34,7 @@ def a_a(measures: Measures) -> dict[str, Any] | None:
     if not pair:
         return None
     arm, statistics = str(pair["arm"]), str(pair["statistics"])
-    level = LEFT_ALONE if pair.get("processes") is None else int(pair["processes"])
+    level = of_entry(pair)
     measure = "published" if statistics == "on" else "agent"
     x, y = (measures.get(measure, arm, level, replica) for replica in (1, 2))
     found: dict[str, Any] = {"arm": arm, "level": level, "statistics": statistics}

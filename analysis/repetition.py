@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from analysis.levels import of_rows
 from analysis.load import Run
-from analysis.measures import LEFT_ALONE
 from analysis.statistics.variance import Split, split
 
 KEYS = ["arm", "level", "statistics"]
@@ -27,7 +27,7 @@ def variance(run: Run) -> list[dict[str, Any]]:
     ok = (t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0) & (t["replica"] == 1)
     rows = t[ok].dropna(subset=["interval_ms"])
     cells = rows[["trial", "block", "arm", "statistics", "interval_ms", "setup_ns"]].copy()
-    cells["level"] = rows["processes_target"].fillna(LEFT_ALONE).astype(int)
+    cells["level"] = of_rows(rows)
     s = run.scrapes
     inside = s[(s["in_window"] == 1).fillna(False)].dropna(subset=["cpu_ns"])
     each = inside[["trial", "cpu_ns"]].merge(cells, on="trial")

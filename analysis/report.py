@@ -22,12 +22,23 @@ from analysis.results import compute
 from analysis.schema import file_of
 from analysis.sentence import sentence
 from analysis.summary import summarise
-from analysis.tables import accounts, article, costs, exact, instrument, stability
+from analysis.tables import (
+    accounts,
+    article,
+    costs,
+    crossover,
+    exact,
+    frontier,
+    instrument,
+    stability,
+)
 from analysis.write import drop_stale, listed, put, put_json
 
 __all__ = ["process", "process_all", "sentence"]
 
 SUMMARY = "summary.json"
+# Of levels: where those are design points, a row would be one of sixty that have little in common.
+OF_LEVELS = (costs.arms, costs.parts, costs.methods, article.article, instrument.crosscheck)
 TABLES = (
     article.article,
     costs.arms,
@@ -35,6 +46,12 @@ TABLES = (
     exact.instructions_per_scrape,
     exact.instructions_per_process,
     exact.exact_contrasts,
+    crossover.model,
+    crossover.held_out,
+    crossover.points,
+    crossover.point_verdicts,
+    frontier.break_even,
+    frontier.fleet,
     costs.verdicts,
     costs.methods,
     costs.scaling,
@@ -65,6 +82,8 @@ def process(run_dir: Path | str, out_dir: Path | str, draw: bool = True) -> dict
     before = listed(out / SUMMARY)
     files: list[Path] = []
     for make in TABLES:
+        if results.has_points and make in OF_LEVELS:
+            continue
         table = make(results)
         if table is not None:
             files.append(put(out / "tables" / f"{table.name}.csv", table.csv()))

@@ -18,6 +18,9 @@ from analysis import (
     scaling,
     stability,
 )
+from analysis.crossover import outcome
+from analysis.crossover.cells import has_points
+from analysis.crossover.outcome import Crossover
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures
 from analysis.statistics.intervals import Interval, mean_interval
@@ -50,6 +53,12 @@ class Results:
     exact_contrasts: list[dict[str, Any]]
     lines: list[scaling.Line]
     warnings: list[str]
+    crossover: Crossover | None = None
+
+    @property
+    def has_points(self) -> bool:
+        """True where the levels are design points, which no table of levels may mix."""
+        return has_points(self.run)
 
     @property
     def arms(self) -> list[str]:
@@ -129,9 +138,10 @@ def crosscheck(measures: Measures) -> list[dict[str, Any]]:
 def compute(run: Run) -> Results:
     """Run every part of the analysis on one run."""
     measures = Measures(run)
+    pointed = has_points(run)  # no line through points that differ in more than processes
     lines = [
         line
-        for arm in measures.arms
+        for arm in ([] if pointed else measures.arms)
         for measure in ("headline", "published")
         if (line := scaling.fit(measures, arm, measure)) is not None
     ]
@@ -139,12 +149,13 @@ def compute(run: Run) -> Results:
     declared = contrasts.evaluate(measures)
     pair = noise.a_a(measures)
     counted = exact.counted(run)
+    crossover = outcome.compute(measures)
     return Results(
         run=run,
         measures=measures,
         contrasts=declared,
         calibration=external.calibration(run),
-        crosscheck=crosscheck(measures),
+        crosscheck=[] if pointed else crosscheck(measures),
         a_a=pair,
         drift=noise.drift(measures),
         spread=noise.spread(measures),
@@ -156,9 +167,12 @@ def compute(run: Run) -> Results:
         accounts=accounts.accounts(measures),
         of_nothing=accounts.of_nothing(measures),
         answers=answers.answers(run, lines, true_or_not),
-        exact=exact.cells(run) if counted else [],
-        exact_slopes=exact.slopes(run) if counted else [],
+        exact=exact.cells(run) if counted and not pointed else [],
+        exact_slopes=exact.slopes(run) if counted and not pointed else [],
         exact_contrasts=exact.comparisons(run) if counted else [],
         lines=lines,
-        warnings=checks.warnings(run) + noise.warnings(measures),
+        warnings=checks.warnings(run)
+        + noise.warnings(measures)
+        + (outcome.warnings(crossover) if crossover else []),
+        crossover=crossover,
     )

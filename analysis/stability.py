@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.contrasts import Comparison
-from analysis.measures import LEFT_ALONE, Measures
+from analysis.levels import of_rows
+from analysis.measures import Measures
 from analysis.statistics.intervals import Interval, is_constant, mean_interval
 from analysis.statistics.series import autocorrelation, widening
 from analysis.statistics.types import Array
@@ -39,7 +40,7 @@ def _tables(measures: Measures) -> tuple[Array, Array, Array]:
     t = measures.run.trials
     ok = (t["kind"] == "cost") & (t["status"] == "ok") & (t["block"] > 0)
     rows = t[ok].dropna(subset=["agent_ns", "window_ns"])
-    level = rows["processes_target"].fillna(LEFT_ALONE).astype(int)
+    level = pd.Series(of_rows(rows), index=rows.index)
     cells = rows["arm"].astype(str) + "/" + rows["statistics"].astype(str)
     cells = cells + "/" + rows["replica"].astype(str) + "/" + level.astype(str)
     made = pd.DataFrame({"cell": cells, "level": level, "block": rows["block"].astype(int)})

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from analysis import levels
 from analysis.contrasts import Comparison, compare
 from analysis.exact import Digits
 from analysis.fidelity import failed
 from analysis.figures.kinds import machine
-from analysis.measures import LEFT_ALONE
+from analysis.levels import LEFT_ALONE
 from analysis.published import article_of, claim_at
 from analysis.results import Results
 from analysis.sentence import sentence
@@ -66,7 +67,7 @@ def _comparison(c: Comparison | None) -> dict[str, Any]:
 
 
 def _processes(level: int) -> int | None:
-    return None if level == LEFT_ALONE else level
+    return levels.processes_of(level)
 
 
 def _cells(r: Results) -> list[dict[str, Any]]:

@@ -45,8 +45,8 @@ OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity, "instruction
 
 
 def takes_time(r: Results) -> bool:
-    """Only a live run: what a virtual machine's clock makes of instructions is no time."""
-    return not r.exact
+    """Only a live run of levels: what an emulator's clock makes of instructions is no time."""
+    return not r.exact and not r.has_points
 
 
 KINDS = (

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from analysis import levels
 from analysis.contrasts import Comparison
 from analysis.exclusion import counted, limits_text
 from analysis.external import in_other_tasks, times_itself
 from analysis.load import Run
-from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
+from analysis.measures import MEASURES, NOT_PLANNED, level_text
 from analysis.results import Results
 from analysis.statistics.intervals import Interval
 from analysis.text import NOTHING, Table, ends, interval, number, p_text, span
@@ -28,7 +29,7 @@ def make_table(
 
 
 def level_cell(level: int) -> int | None:
-    return None if level == LEFT_ALONE else level
+    return levels.processes_of(level)
 
 
 def mean_sd(values: Any) -> tuple[float | None, float | None]:
@@ -188,7 +189,7 @@ def verdicts(r: Results) -> Table:
     for e in entries:
         c: Comparison | None = e["comparison"]
         row: Row = {key: e[key] for key in ("id", "numerator", "denominator", "measure")}
-        row |= {"statistics": e["statistics"], "processes": level_cell(e["level"])}
+        row |= {"statistics": e["statistics"], **levels.at(e["level"])}
         row |= _compared("", c) if c else {}
         row |= {"p_adjusted": e["p_adjusted"], "verdict": e["verdict"], "why": e["why"]}
         rows.append(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis import levels
 from analysis.exact import BLIND, NAMES, Digits
 from analysis.results import Results
 from analysis.tables.costs import Row, level_cell, make_table
@@ -76,10 +77,10 @@ def exact_contrasts(r: Results) -> Table | None:
     text: list[list[str]] = []
     for e in r.exact_contrasts:
         row: Row = {key: e[key] for key in ("name", "numerator", "denominator")}
-        row |= {"processes": level_cell(e["level"]), **columns("ratio", e["ratio"])}
+        row |= {**levels.at(e["level"]), **columns("ratio", e["ratio"])}
         rows.append({**row, "verdict": e["verdict"], "text": e["text"]})
         names = [r.run.title(e[side]) for side in ("numerator", "denominator")]
-        level = NOTHING if row["processes"] is None else f"{row['processes']:,}"
+        level = NOTHING if e["level"] == levels.LEFT_ALONE else levels.text(e["level"])
         text.append([*names, level, shown(e["ratio"], 5), e["verdict"], e["text"]])
     head = ["instructions of", "over those of", "processes", "ratio", "verdict", "why"]
     return make_table("exact_contrasts", rows, head, text, NOTE)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from analysis.crossover.calibration import table as calibration_by_pause
 from analysis.fidelity import percent
+from analysis.levels import at
 from analysis.measures import MEASURES, level_text
 from analysis.noise import PROJECTED_BLOCKS
 from analysis.results import Results
@@ -40,6 +42,8 @@ def calibration(r: Results) -> Table:
     """Added time of one context switch, per arm and pace."""
     rows: list[Row] = []
     shown: list[list[str]] = []
+    if r.has_points:
+        return _by_pause(r)
     for e in r.calibration:
         row: Row = {"arm": e["arm"], "pace": e["pace"], "n": e["interval"].n}
         rows.append({**row, **ends("ns_per_switch", e["interval"]), "reason": e["reason"]})
@@ -50,6 +54,25 @@ def calibration(r: Results) -> Table:
         "agent, per switch, paired by block; 95 % t interval. Paced is used for the headline."
     )
     head = ["arm", "pace", "ns per switch", "blocks"]
+    return make_table("calibration", rows, head, shown, note)
+
+
+def _by_pause(r: Results) -> Table:
+    """Added time of one context switch, per arm and pause."""
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for e in calibration_by_pause(r.run):
+        row: Row = {"arm": e["arm"], "pause_us": e["pause_us"], "events_per_s": e["rate"]}
+        rows.append({**row, "n": e["interval"].n, **ends("ns_per_switch", e["interval"])})
+        what = [r.run.title(e["arm"]), f"{e['pause_us']:,}", f"{e['rate']:,.0f}"]
+        shown.append([*what, interval(e["interval"]), str(e["interval"].n)])
+    note = (
+        "External instrument: the same work with the program attached less without it, per switch, "
+        "95 % t interval over blocks, after idling so long before each exchange. What a cell is "
+        "counted with lies between the two that enclose its rate, linear in the rate's logarithm. "
+        "The process that only sleeps has no program: its rows are the instrument's own error."
+    )
+    head = ["arm", "pause, µs", "events/s", "ns per switch", "blocks"]
     return make_table("calibration", rows, head, shown, note)
 
 
@@ -92,7 +115,7 @@ def noise(r: Results) -> Table:
     shown: list[list[str]] = []
     for e in r.spread:
         row: Row = {key: e[key] for key in ("arm", "measure", "n", "mean", "cv")}
-        row["processes"] = level_cell(e["level"])
+        row |= at(e["level"])
         names = [f"detectable_{n}_blocks" for n in PROJECTED_BLOCKS]
         rows.append({**row, **{name: e[name] for name in names}})
         cv = NOTHING if e["cv"] is None else f"{100 * e['cv']:.1f} %"

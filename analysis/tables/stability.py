@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from analysis.levels import at
 from analysis.measures import MEASURES, level_text
 from analysis.repetition import percent_of_mean
 from analysis.results import Results
-from analysis.tables.costs import Row, level_cell, make_table
+from analysis.tables.costs import Row, make_table
 from analysis.text import NOTHING, Table, ends, interval, number, p_text
 
 
@@ -23,7 +24,7 @@ def variance(r: Results) -> Table | None:
     shown: list[list[str]] = []
     for e in r.variance:
         s = e["split"]
-        row: Row = {"arm": e["arm"], "processes": level_cell(e["level"])}
+        row: Row = {"arm": e["arm"], **at(e["level"])}
         row |= {"statistics": e["statistics"], "mean_percent_core": s.mean, "blocks": s.blocks}
         row |= {"scrapes": s.scrapes, "variance_of_block_means": s.observed}
         row |= {"variance_scrapes": s.scrape, "variance_blocks": s.block}
@@ -64,7 +65,7 @@ def independence(r: Results) -> Table | None:
     shown: list[list[str]] = []
     for e in r.noise:
         row: Row = {key: e[key] for key in ("id", "numerator", "denominator", "measure")}
-        row |= {"statistics": e["statistics"], "processes": level_cell(e["level"])}
+        row |= {"statistics": e["statistics"], **at(e["level"])}
         row |= {key: e[key] for key in ("blocks", "cv_numerator", "cv_denominator", "correlation")}
         row |= ends("autocorrelation", e["autocorrelation"])
         row |= {"p_order": e["p_order"], "interval_too_narrow_by": e["widening"]}

@@ -1,0 +1,222 @@
+"""The tables of a crossover run: the model, every point, held-out points, break-even, verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from analysis.crossover import outcome
+from analysis.crossover.cells import CONDITIONS
+from analysis.crossover.model import HELD_OUT_LIMIT, TERMS, spread
+from analysis.crossover.outcome import Crossover
+from analysis.external import in_other_tasks
+from analysis.results import Results
+from analysis.statistics.intervals import Interval
+from analysis.statistics.types import Array
+from analysis.tables.costs import Row, make_table
+from analysis.text import NOTHING, Table, ends, interval, number, p_text
+
+WORDS = {
+    "fixed": "a scrape",
+    "per_process": "a process and scrape",
+    "per_thread": "a further thread and scrape",
+    "per_active": "a switching task and scrape",
+    "per_switch": "a context switch",
+}
+
+
+def kind(c: Crossover) -> str:
+    """What the ends of an interval are."""
+    if c.exact:
+        return "median [least, greatest] over perturbations, which is no confidence interval"
+    return "mean [95 % t interval] over blocks"
+
+
+def percent(value: float | None) -> str:
+    return NOTHING if value is None else f"{100 * value:+.1f} %".replace("-", "−")
+
+
+def ranged(value: Interval) -> str:
+    """An interval as text; one that is a range keeps its ends, and not what it is called."""
+    return interval(value)
+
+
+def model(r: Results) -> Table | None:
+    """The coefficients of every arm. None for a run of another kind."""
+    c = r.crossover
+    if c is None or not c.fits:
+        return None
+    machine = outcome.machine(r.run)
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for arm, fit in c.fits.items():
+        row: Row = {"arm": arm, "title": r.run.title(arm), "unit": c.unit, "machine": machine}
+        text = [r.run.title(arm)]
+        for name in TERMS:
+            value = fit.term(name)
+            row |= ends(name, value)
+            text.append("not varied" if name in fit.left_out else ranged(value))
+        error = c.held_out_error(arm)
+        row |= {"blocks": len(fit.blocks), "held_out_median_error": error}
+        rows.append(row)
+        met = error is not None and error <= HELD_OUT_LIMIT
+        said = NOTHING if error is None else f"{100 * error:.1f} %{'' if met else ' (too far)'}"
+        shown.append([*text, said])
+    head = ["collector", *(f"{c.unit} {WORDS[name]}" for name in TERMS), "off at held-out points"]
+    left = next(iter(c.fits.values())).left_out
+    note = (
+        f"{machine}. Cost per second = (scrape + processes + threads + switching tasks) / interval "
+        f"+ switches: {kind(c)}; weighted non-negative least squares in each of them, so that a "
+        "coefficient close to 0 is rather too large than too small. Off: median |fitted / "
+        f"measured − 1| at the {len(c.held_out)} points that were not fitted; at most "
+        f"{100 * HELD_OUT_LIMIT:.0f} % is asked for."
+    )
+    gone = f"Not varied by this plan, and so not told apart: {', '.join(left)}." if left else ""
+    return make_table("model", rows, head, shown, note, gone)
+
+
+def _middle(c: Crossover, values: Any) -> Interval:
+    array: Array = np.asarray(values, dtype=np.float64)
+    return spread(array[~np.isnan(array)], c.exact)
+
+
+def points(r: Results) -> Table | None:
+    """Every design point and arm: measured, fitted, and the second account of its switches."""
+    c = r.crossover
+    if c is None:
+        return None
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for (point, arm), cells in sorted(
+        c.cells.groupby(["point", "arm"]), key=lambda e: (e[0][0], list(r.run.arms).index(e[0][1]))
+    ):
+        about = c.planned[int(point)]
+        row: Row = {"point": int(point), "arm": arm, "title": r.run.title(arm)}
+        row |= {name: float(cells[name].mean()) for name in CONDITIONS}
+        row |= {"switches_target": int(about["switches_per_s"])}
+        row |= {"load_per_s": float(cells["load_per_s"].mean())}
+        row |= {"held_out": bool(about.get("held_out"))}
+        cost = _middle(c, cells["cost"])
+        row |= ends(f"{c.unit}_per_s", cost)
+        errors = c.errors.get(str(arm))
+        at = None if errors is None else errors.loc[point]
+        row["fitted"] = None if at is None else float(at["fitted"])
+        row["residual"] = None if at is None or np.isnan(at["error"]) else float(at["error"])
+        second, used = Interval(None, None, None, 0), Interval(None, None, None, 0)
+        if not c.exact and in_other_tasks(r.run, str(arm)):
+            second = _middle(c, cells["added_by_load"])
+            used = _middle(c, _used(r, str(arm), int(point)))
+        row |= {**ends("calibrated_ns_per_switch", used), **ends("load_ns_per_switch", second)}
+        rows.append({**row, "blocks": cost.n})
+        shown.append(
+            [
+                str(point),
+                row["title"],
+                f"{row['processes']:,.0f}",
+                f"{row['threads']:,.0f}",
+                f"{row['active']:,.0f}",
+                f"{row['interval_s']:g} s",
+                f"{row['switches_target']:,}",
+                f"{row['load_per_s']:,.0f}",
+                f"{row['switches_per_s']:,.0f}",
+                ranged(_shown_unit(c, cost)),
+                number(_shown_unit(c, Interval(row["fitted"], None, None, 0)).estimate),
+                percent(row["residual"]),
+                "held out" if row["held_out"] else "",
+                ranged(used) if used.n else "",
+                ranged(second) if second.n else "",
+            ]
+        )
+    unit = "million instructions/s" if c.exact else "% of a core"
+    head = ["point", "collector", "processes", "further threads", "switching tasks", "interval"]
+    head += ["load asked, switches/s", "load reached", "machine's switches/s", f"cost, {unit}"]
+    head += ["fitted", "residual", "held out", "ns per switch, calibrated", "by the load's time"]
+    note = (
+        f"Cost: {kind(c)}. Fitted: the model at the measured conditions. Calibrated: what a switch "
+        "was counted as at this rate. By the load's time: what the load's own tasks took longer "
+        "for each of their switches than under the process that only sleeps, at the same point in "
+        "the same block: a second account of the same thing."
+    )
+    return make_table("points", rows, head, shown, note)
+
+
+def _used(r: Results, arm: str, point: int) -> Array:
+    """ns per switch that a cell was calculated with, a value a block."""
+    level = outcome.level(point)
+    rate = r.measures.get("switches_per_s", arm, level)
+    others = r.measures.get("others", arm, level)
+    return (others * 1e7 / rate).dropna().to_numpy(dtype=np.float64)
+
+
+def _shown_unit(c: Crossover, value: Interval) -> Interval:
+    return value.scaled(1e-6 if c.exact else 1e-7)
+
+
+def held_out(r: Results) -> Table | None:
+    """What the model foretold of the points it was not fitted to."""
+    c = r.crossover
+    if c is None or not c.held_out:
+        return None
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for arm in c.fits:
+        found = c.errors[arm]
+        found = found[found.index.isin(c.held_out)].dropna(subset=["error"])
+        error = c.held_out_error(arm)
+        if error is None:
+            continue
+        worst = float(found["error"].abs().max())
+        met = error <= HELD_OUT_LIMIT
+        row: Row = {"arm": arm, "title": r.run.title(arm), "points": len(found)}
+        rows.append({**row, "median_error": error, "largest_error": worst, "met": met})
+        each = ", ".join(f"{int(str(n))}: {percent(float(e))}" for n, e in found["error"].items())
+        shown.append(
+            [
+                row["title"],
+                str(len(found)),
+                f"{100 * error:.1f} %",
+                f"{100 * worst:.1f} %",
+                "met" if met else "not met",
+                each,
+            ]
+        )
+    head = ["collector", "points", "median |error|", "largest", "at most 10 %", "point: error"]
+    note = "Error: fitted / measured − 1 at points that the model was not fitted to."
+    return make_table("held_out", rows, head, shown, note)
+
+
+def point_verdicts(r: Results) -> Table | None:
+    """Which of /proc and eBPF is dearer at each measured point."""
+    c = r.crossover
+    if c is None or not c.verdicts:
+        return None
+    rows: list[Row] = []
+    shown: list[list[str]] = []
+    for e in c.verdicts:
+        at = c.points.loc[e["point"]]
+        row: Row = {key: e[key] for key in ("point", "numerator", "denominator")}
+        row |= {name: float(at[name]) for name in CONDITIONS}
+        row |= {**ends("ratio", e["ratio"]), "p_adjusted": e["p_adjusted"], "blocks": e["blocks"]}
+        rows.append({**row, "verdict": e["verdict"], "why": e["why"]})
+        shown.append(
+            [
+                str(e["point"]),
+                f"{r.run.title(e['numerator'])} over {r.run.title(e['denominator'])}",
+                f"{at['processes']:,.0f}",
+                f"{at['switches_per_s']:,.0f}",
+                f"{at['interval_s']:g} s",
+                ranged(e["ratio"]),
+                p_text(e["p_adjusted"]),
+                e["verdict"],
+                e["why"],
+            ]
+        )
+    head = ["point", "cost of", "processes", "switches/s", "interval", "ratio", "adjusted p"]
+    note = (
+        "Ratio of costs: range over perturbations."
+        if c.exact
+        else "Ratio of costs with Fieller's 95 % interval; p: Student's paired test over blocks, "
+        "Holm-adjusted over every row. Verdict on the first."
+    )
+    return make_table("point_verdicts", rows, [*head, "verdict", "why"], shown, note)
