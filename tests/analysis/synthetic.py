@@ -133,7 +133,7 @@ def make_plan(
     for number, trial in enumerate(trials):
         trial["trial"] = number
     return {
-        "schema": 3,
+        "schema": 4,
         "study": study,
         "preset": "synthetic",
         "backend": "here",
@@ -245,7 +245,7 @@ def write_run(
     unavailable: Sequence[str] = (),
     upto: int | None = None,
     change: Change | None = None,
-    schema: int = 3,
+    schema: int = 4,
 ) -> Path:
     """Write a run from a plan. `change(row, trial)` edits rows; `upto` leaves it unfinished.
 

@@ -40,7 +40,8 @@ def test_an_older_run_reads_as_if_what_came_later_were_empty(
     same = [column["name"] for column in columns("trials", version)]
     later = [name for name in old.trials.columns if name not in same]
     assert later and old.trials[later].isna().all(axis=None)
-    assert new.trials[later].notna().any(axis=None)
+    if version < 3:  # the columns of schema 4 are filled in the study crossover alone
+        assert new.trials[later].notna().any(axis=None)
     assert old.trials[same].equals(new.trials[same])
 
 
@@ -154,7 +155,7 @@ def test_a_run_without_root_knows_no_loaded_programs_and_is_read(copy: Path, sta
             "manifest.json, line 1",
             "not JSON",
         ),
-        (manifest("schema", 4), "manifest.json", "schema 4, this version reads schemas 1 to 3"),
+        (manifest("schema", 5), "manifest.json", "schema 5, this version reads schemas 1 to 4"),
         (manifest("schema", True), "manifest.json", "schema True"),
         (manifest("schema", 1), "trials.csv, line 1", "column 'workload' is not in the schema"),
         (manifest("source", "abc"), "manifest.json", "'source' is not of type object"),
