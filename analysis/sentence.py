@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis.crossover import text as crossover
 from analysis.exact import BACKEND
 from analysis.text import number, span
 
@@ -47,6 +48,8 @@ def _part(side: dict[str, Any], name: str) -> str:
 def sentence(summary: dict[str, Any]) -> str:
     """The outcome in one sentence, from a summary (a dict or the loaded summary.json)."""
     main = summary["main"]
+    if summary.get("crossover"):
+        return crossover.sentence(summary)
     if summary.get("backend") == BACKEND:
         return _exact_sentence(summary)
     if main is None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis import levels
+from analysis.crossover import summary as crossover
 from analysis.contrasts import Comparison, compare
 from analysis.exact import Digits
 from analysis.fidelity import failed
@@ -48,7 +49,7 @@ def _plain(value: Any) -> Any:
 
 def _at_level(entry: dict[str, Any]) -> dict[str, Any]:
     plain: dict[str, Any] = _plain({k: v for k, v in entry.items() if k != "level"})
-    return {**plain, "processes": _processes(entry["level"])}
+    return {**plain, **levels.at(entry["level"])}
 
 
 def _comparison(c: Comparison | None) -> dict[str, Any]:
@@ -71,8 +72,8 @@ def _processes(level: int) -> int | None:
 
 
 def _cells(r: Results) -> list[dict[str, Any]]:
-    made = []
-    for level in r.levels:
+    made: list[dict[str, Any]] = []
+    for level in [] if r.has_points else r.levels:
         for arm in r.arms:
             published = r.measures.get("published", arm, level).to_numpy(dtype=np.float64)
             entry: dict[str, Any] = {
@@ -143,7 +144,7 @@ def summarise(r: Results) -> dict[str, Any]:
     blocks = int(run.plan.get("blocks") or 0)
     a_a = r.a_a and {
         **{key: r.a_a[key] for key in ("arm", "statistics", "verdict", "why")},
-        "processes": _processes(r.a_a["level"]),
+        **levels.at(r.a_a["level"]),
         **_comparison(r.a_a["comparison"]),
     }
     summary: dict[str, Any] = {
@@ -159,13 +160,13 @@ def summarise(r: Results) -> dict[str, Any]:
         "seed": run.plan.get("seed"),
         "interval_ms": run.plan.get("interval_ms"),
         "blocks": blocks,
-        "levels": [_processes(level) for level in r.levels],
+        "levels": [_processes(level) for level in ([] if r.has_points else r.levels)],
         "main": _main(r),
         "cells": _cells(r),
         "contrasts": [
             {
                 **{key: e[key] for key in ("id", "numerator", "denominator", "statistics")},
-                "processes": _processes(e["level"]),
+                **levels.at(e["level"]),
                 "measure": e["measure"],
                 **_comparison(e["comparison"]),
                 "p_adjusted": e["p_adjusted"],
@@ -190,7 +191,7 @@ def summarise(r: Results) -> dict[str, Any]:
         "crosscheck": [
             {
                 "arm": e["arm"],
-                "processes": _processes(e["level"]),
+                **levels.at(e["level"]),
                 **{k: _interval(e[k]) for k in CROSSCHECKED},
                 "outcome": e["text"],
             }
@@ -220,6 +221,8 @@ def summarise(r: Results) -> dict[str, Any]:
         ],
         "warnings": r.warnings,
     }
+    if r.crossover is not None:
+        summary["crossover"] = crossover.summary(r.crossover)
     return {**summary, "sentence": sentence(summary)}
 
 
@@ -231,7 +234,7 @@ def _noise(r: Results) -> dict[str, Any]:
             {
                 "arm": e["arm"],
                 "statistics": e["statistics"],
-                "processes": _processes(e["level"]),
+                **levels.at(e["level"]),
                 **asdict(e["split"]),
                 "block": e["split"].block,
                 "best_scrapes": e["best_scrapes"],
@@ -241,7 +244,7 @@ def _noise(r: Results) -> dict[str, Any]:
         "contrasts": [
             {
                 **{key: value for key, value in e.items() if key not in ("level", "replica")},
-                "processes": _processes(e["level"]),
+                **levels.at(e["level"]),
                 "autocorrelation": _interval(e["autocorrelation"]),
             }
             for e in r.noise

@@ -10,7 +10,19 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from analysis.figures import accounts, exact, fidelity, noise, parts, points, scaling, strips
+from analysis.figures import (
+    accounts,
+    exact,
+    fidelity,
+    fit,
+    frontier,
+    noise,
+    parts,
+    points,
+    scaling,
+    slices,
+    strips,
+)
 from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
 from analysis.results import Results
@@ -42,6 +54,8 @@ OF_COSTS = {
 }
 # Of instruments, of the collectors' truth, of what an emulator counts: for runs made for them.
 OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity, "instructions": exact}
+# Of design points: the map, cuts through it, and how far the model is off.
+OF_POINTS = {"map": frontier, "slices": slices, "model_fit": fit}
 
 
 def takes_time(r: Results) -> bool:
@@ -51,7 +65,7 @@ def takes_time(r: Results) -> bool:
 
 KINDS = (
     *(Kind(name, m.plotted, m.draw, m.caption, m.alt, takes_time) for name, m in OF_COSTS.items()),
-    *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in OF_TRUTH.items()),
+    *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in {**OF_TRUTH, **OF_POINTS}.items()),
 )
 
 

@@ -181,8 +181,8 @@ def held_out(r: Results) -> Table | None:
                 each,
             ]
         )
-    head = ["collector", "points", "median |error|", "largest", "at most 10 %", "point: error"]
-    note = "Error: fitted / measured − 1 at points that the model was not fitted to."
+    head = ["collector", "points", "median error", "largest", "at most 10 %", "point: error"]
+    note = "Error: fitted / measured − 1, without its sign, at points that the model was not fitted to."
     return make_table("held_out", rows, head, shown, note)
 
 
