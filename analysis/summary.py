@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from analysis import levels
-from analysis.crossover import summary as crossover
 from analysis.contrasts import Comparison, compare
+from analysis.crossover import summary as crossover
 from analysis.exact import Digits
 from analysis.fidelity import failed
 from analysis.figures.kinds import machine

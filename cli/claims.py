@@ -11,6 +11,8 @@ from cli import index, parameters, paths, readme
 from cli.problem import Failed, Problem
 
 NAME = "claims"
+#: The cost models of the shipped runs, for `./study advise`, which has no packages to fit them.
+ADVICE = paths.DATA / "advice.json"
 
 
 def command(words: Sequence[str]) -> int:
@@ -32,6 +34,7 @@ def command(words: Sequence[str]) -> int:
     wanted = files(entries, output)
     if own:
         wanted[readme.README] = written(entries, found, output)
+        wanted[ADVICE] = advice(found)
     stale = [path for path, text in wanted.items() if _content(path) != text]
     if check:
         if stale:
@@ -78,7 +81,15 @@ def written(entries: list[dict[str, Any]], found: dict[str, Any], output: Path) 
     text = readme.replaced(text, "result", readme.result(run))
     text = readme.replaced(text, "table", readme.table(run, output))
     text = readme.replaced(text, "exact", readme.exact(found["runs"]))
+    text = readme.replaced(text, "crossover", readme.crossover(found["runs"], output))
     return readme.replaced(text, NAME, block)
+
+
+def advice(found: dict[str, Any]) -> str:
+    """The content of data/advice.json: the newest live and exact cost model of these runs."""
+    from analysis.crossover import advice as models
+
+    return models.text(found["runs"])
 
 
 def _counted(entries: list[dict[str, Any]]) -> str:

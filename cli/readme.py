@@ -72,7 +72,10 @@ def result(run: Mapping[str, Any]) -> str:
 
 def table(run: Mapping[str, Any], output: Path) -> str:
     """The article's table of the run, without its notes. Raises Problem if it is not there."""
-    file = paths.processed(output, run["study"], run["run"]) / "tables" / "article.md"
+    return _lines(paths.processed(output, run["study"], run["run"]) / "tables" / "article.md")
+
+
+def _lines(file: Path) -> str:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -86,3 +89,18 @@ def exact(runs: Sequence[Mapping[str, Any]]) -> str:
 
     lines = newest_exact(runs).markdown().splitlines()
     return "\n".join(line for line in lines if line.startswith("|"))
+
+
+def crossover(runs: Sequence[Mapping[str, Any]], output: Path) -> str:
+    """Where eBPF stops being the cheaper one, by the newest cost model. Raises Problem."""
+    from analysis.crossover import text
+
+    folder = output / "processed"
+    made = text.block(runs, lambda path: f"{PROCESSED}/{path}", lambda path: _lines(folder / path))
+    parts = made.split("\n\n")
+    wrapped = [part if part.startswith(("|", "![")) else _wrapped(part) for part in parts]
+    return "\n\n".join(wrapped)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

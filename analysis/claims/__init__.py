@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analysis.claims import criteria, slopes
+from analysis.claims import criteria, frontier, slopes
 from analysis.claims.answer import VERDICTS, Answer, Index
 from analysis.claims.data import SHARES, UNITS, Claim, ClaimsError, Ledger, ledger, unit_of
 from analysis.claims.evidence import SESSIONS, Measured, folder_of
@@ -14,6 +14,7 @@ from analysis.text import NOTHING
 __all__ = ["VERDICTS", "ClaimsError", "judge", "ledger"]
 
 WIDE = "-7in.svg"  # the width of a page
+SLICES = "slices"  # what a run of design points has for a figure of levels
 
 RULES: Mapping[str, Callable[[Claim, Index], Answer]] = {
     "ratio": criteria.ratio,
@@ -26,6 +27,7 @@ RULES: Mapping[str, Callable[[Claim, Index], Answer]] = {
     "flat": slopes.flat,
     "rises": slopes.rises,
     "accuracy": slopes.accuracy,
+    "frontier": frontier.frontier,
 }
 
 
@@ -74,16 +76,16 @@ def _entry(book: Ledger, claim: Claim, answer: Answer, index: Index) -> dict[str
         "table": _table(claim, measured, run),
         "figure": _figure(claim, run, session),
         "generalises": (session or run or {}).get("generalises"),
-        "beforehand": _beforehand(book, runs, index),
+        "beforehand": _beforehand(claim.declared or book.declared, runs, index),
         "criterion": words(book, claim),
         "rule": dict(claim.criterion),
     }
 
 
-def _beforehand(book: Ledger, runs: Sequence[str], index: Index) -> bool | None:
-    """True if every run began after the criteria were declared; None without a run."""
+def _beforehand(declared: str, runs: Sequence[str], index: Index) -> bool | None:
+    """True if every run began after the criterion was declared; None without a run."""
     begun = [str(s["started_utc"]) for s in index["runs"] if s["run"] in runs]
-    return min(begun) >= book.declared if begun else None
+    return min(begun) >= declared if begun else None
 
 
 def _number(measured: Measured | None) -> dict[str, Any] | None:
@@ -122,8 +124,11 @@ def _figure(
     if session is not None:
         drawn = [name for name in session.get("files", []) if name.endswith(WIDE)]
         return f"{SESSIONS}/{session['folder']}/{drawn[0]}" if drawn else None
-    name = f"figures/{claim.figure}{WIDE}"
-    return f"{folder_of(run)}/{name}" if run and name in run.get("files", []) else None
+    for figure in (claim.figure, SLICES if run and run.get("crossover") else ""):
+        name = f"figures/{figure}{WIDE}"
+        if run and name in run.get("files", []):
+            return f"{folder_of(run)}/{name}"
+    return None
 
 
 def published_text(claim: Claim) -> str:

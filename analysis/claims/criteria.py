@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from analysis.claims import evidence
+from analysis.claims import evidence, frontier
 from analysis.claims.answer import (
     CONTRADICTED,
     HOLDS,
@@ -107,7 +107,9 @@ def direction(claim: Claim, index: Index) -> Answer:
 
 
 def fleet(claim: Claim, index: Index) -> Answer:
-    """The difference of one node times the number of nodes."""
+    """The difference of one node times the number of nodes; by the cost model if there is one."""
+    if (modelled := frontier.fleet(claim, index)) is not None:
+        return modelled
     found, answer = _decided(claim, index)
     if answer or found is None:
         return answer or not_yet(claim)
@@ -167,7 +169,13 @@ def bound(claim: Claim, index: Index) -> Answer:
                 measured = Measured(as_interval(entry["ratio"]), "×", place, name)
                 said = f"{entry['numerator']} is {c['never']} ({entry['why']})"
                 return Answer(CONTRADICTED, said, measured, "", name)
+    points, looked = frontier.counterexamples(claim, index)
+    if points:
+        return frontier.contradicted(claim, points, looked)
     none = f"{searched} contrasts so far, none of them under load, hold no counterexample"
     if evidence.newest(index, c["study"], c["presets"]) is None:
         return not_yet(claim, none if searched else "")
-    return Answer(HOLDS, f"{searched} contrasts hold no counterexample")
+    run = evidence.newest(index, c["study"], c["presets"])
+    runs = (str(run["run"]),) if run else ()
+    said = f"{searched} contrasts and {looked} measured points hold no counterexample"
+    return Answer(HOLDS, said, None, "", runs)

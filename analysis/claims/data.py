@@ -46,22 +46,26 @@ SOURCE: Shape = {
 REPRODUCED: Shape = {"proc": str, "ebpf": str, "headline_processes": (int, type(None))}
 CLAIM: Shape = {
     **{"id": str, "kind": str, "what": str, "published": dict, "cell?": dict},
-    **{"criterion": dict, "table": str, "figure": str, "meanwhile?": str},
+    **{"criterion": dict, "table": str, "figure": str, "meanwhile?": str, "declared?": str},
 }
 CELL: Shape = {"study": str, "processes": (int, type(None))}
 CRITERION: Shape = {"rule": str, "study": str, "presets": list}
-LINE: Shape = {"rising": str, "flat": str, "slope": str}
+# Where a cost model answers, which comes before the runs of levels; interval_s for a fleet's nodes.
+MODEL: Shape = {"study": str, "presets": list, "interval_s?": (int, float)}
+PAIR: Shape = {"hook": str, "polling": str}
+LINE: Shape = {"rising": str, "flat": str, "slope": str, "model?": dict}
 RULES: Mapping[str, Shape] = {
     "ratio": {"contrast": dict, "expect": list, "value": str, "beside?": str},
     "direction": {"contrast": dict, "expect": list},
     "level": {"cell": dict, "values": dict},
     "line": LINE,
     "flat": LINE,
-    "rises": {"arm": str, "slope": str, "calibrated": dict},
-    "fleet": {"contrast": dict, "expect": list, "value": str, "nodes": int},
+    "rises": {"arm": str, "calibrated": dict},
+    "fleet": {"contrast": dict, "expect": list, "value": str, "nodes": int, "model?": dict},
     "left_out": {"arm": str, "processes": int},
     "bound": {"search": list, "pairs": list, "never": str},
     "accuracy": {"arm": str, "also": dict},
+    "frontier": {"pair": dict, "processes": int, "interval_s": (int, float)},
 }
 
 
@@ -98,6 +102,7 @@ class Claim:
     figure: str
     cell: dict[str, Any] | None = None
     meanwhile: str = ""
+    declared: str = ""  # of its own criterion; empty: the file's
 
     @property
     def source(self) -> str:
@@ -109,7 +114,8 @@ class Claim:
 class Ledger:
     """The file: sources and claims in their order, limits by name, each rule in words.
 
-    declared: since when the criteria are what they are, UTC, as runs have it in started_utc.
+    declared: since when the criteria are what they are, UTC, as runs have it in started_utc; a
+    claim whose own criterion is younger says so itself.
     """
 
     sources: tuple[Source, ...]
@@ -189,6 +195,11 @@ def _claim(place: str, entry: Any, sources: set[str]) -> Claim:
     if rule not in RULES:
         raise ClaimsError(f"{place}, criterion: unknown rule {rule!r}{_near(rule, RULES)}")
     _check(f"{place}, criterion", claim.criterion, {**CRITERION, **RULES[rule]})
+    for key, shape in (("model", MODEL), ("pair", PAIR)):
+        if key in claim.criterion:
+            _check(f"{place}, criterion, {key}", claim.criterion[key], shape)
+    if claim.declared:
+        _declared(f"{place}, declared", claim.declared)
     judged = claim.criterion.get("value")
     for name in claim.criterion.get("values", [judged] if judged else []):
         if name not in claim.published:
@@ -227,10 +238,14 @@ def checked(document: Any) -> Ledger:
         claims.append(_claim(place, entry, keys))
         if sum(claim.id == claims[-1].id for claim in claims) > 1:
             raise ClaimsError(f"{place}: given twice")
-    declared = document["declared"]
-    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", declared):
-        raise ClaimsError(f"declared: {declared!r} is no UTC time such as 2026-01-31T12:00:00Z")
+    declared = _declared("declared", document["declared"])
     return Ledger(tuple(sources), tuple(claims), limits, rules, declared)
+
+
+def _declared(place: str, text: str) -> str:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text):
+        raise ClaimsError(f"{place}: {text!r} is no UTC time such as 2026-01-31T12:00:00Z")
+    return text
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.claims import evidence
+from analysis.claims import evidence, frontier
 from analysis.claims.answer import (
     CONTRADICTED,
     HOLDS,
@@ -61,7 +61,36 @@ def _flatness(rising: Measured, flat: Measured) -> tuple[str, str]:
 
 
 def line(claim: Claim, index: Index) -> Answer:
-    """One arm on a rising straight line, the other one flat."""
+    """One arm on a rising straight line, the other one flat: by the cost model where it decides."""
+    found = _modelled(claim, index)
+    if found is not None and found.verdict != UNDETERMINED:
+        return found
+    answer = _measured(claim, index)
+    return found if found is not None and answer.measured is None else answer
+
+
+def _modelled(claim: Claim, index: Index) -> Answer | None:
+    found = frontier.line(claim, index)
+    if found is None:
+        return None
+    run, rising, flat, error = found
+    c, limit = claim.criterion, ledger().limits["misfit"]
+    verdict, text = _flatness(rising, flat)
+    said = (
+        f"by the cost model, from {frontier.region(run, 'processes')} processes: {c['rising']} is "
+        f"off by {100 * error:.2g} % (median) at points it was not fitted to; {c['flat']} adds "
+        f"{text}"
+    )
+    rising = replace(rising, aside=f"eBPF: {interval(flat.value)}")
+    if rising.value.low is None or rising.value.low <= 0:
+        return Answer(UNDETERMINED, f"the slope of {c['rising']} is not clearly above 0", rising)
+    if error > limit:
+        return Answer(CONTRADICTED, said, rising, "", rising.runs)
+    return Answer(verdict, said, rising, "", rising.runs)
+
+
+def _measured(claim: Claim, index: Index) -> Answer:
+    """The same by the lines of a run of process counts."""
     c = claim.criterion
     run = evidence.newest(index, c["study"], c["presets"])
     rising, flat, per = _slopes(claim, run) if run else (None, None, "")
@@ -108,15 +137,8 @@ def flat(claim: Claim, index: Index) -> Answer:
 
 def rises(claim: Claim, index: Index) -> Answer:
     """Cost over the switch rate; until that is measured, what one switch was calibrated to cost."""
-    c = claim.criterion
-    run = evidence.newest(index, c["study"], c["presets"])
-    found = evidence.slope(run, c["arm"], c["slope"], 1e-3, "µs per switch") if run else None
-    if found is None or found.value.low is None or found.value.high is None:
-        return not_yet(claim, _calibrated(c, index))
-    said = f"{c['arm']}: {found.number}"
-    if found.value.low > 0:
-        return Answer(HOLDS, said, found, "", found.runs)
-    return Answer(CONTRADICTED if found.value.high < 0 else UNDETERMINED, said, found)
+    found = frontier.rises(claim, index)
+    return found or not_yet(claim, _calibrated(claim.criterion, index))
 
 
 def _calibrated(c: Entry, index: Index) -> str:

@@ -1,11 +1,11 @@
 """The crossover study: what each collector costs as a function of the machine, and where two meet.
 
-    calibration   added ns per context switch against the rate of switches
-    cells         rows -> one cost per arm, design point and block
-    model         cost = (fixed + per process + per thread + per active task) / interval + per switch
-    break_even    the rate of context switches at which two collectors cost the same
-    verdicts      which of two is dearer at each measured point
-    fleet         what a fleet of nodes saves, by density, rate and interval
-    outcome       all of it of one run, once
-    advice        the fitted models as the file that `./study advise` reads
+calibration   added ns per context switch against the rate of switches
+cells         rows -> one cost per arm, design point and block
+model         cost = (fixed + per process + per thread + per active task) / interval + per switch
+break_even    the rate of context switches at which two collectors cost the same
+verdicts      which of two is dearer at each measured point
+fleet         what a fleet of nodes saves, by density, rate and interval
+outcome       all of it of one run, once
+advice        the fitted models as the file that `./study advise` reads
 """

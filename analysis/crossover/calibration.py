@@ -40,25 +40,27 @@ class Curves:
     def __init__(self, run: Run) -> None:
         self._found: dict[tuple[str, int], tuple[Array, Array]] = {}
         each = by_pause(run).dropna(subset=["rate", "value"])
-        for (arm, block), rows in each[each["rate"] > 0].groupby(["arm", "block"]):
+        groups: Any = each[each["rate"] > 0].groupby(["arm", "block"])
+        for (arm, block), rows in groups:
             ordered = rows.sort_values("rate")
             x = np.log(ordered["rate"].to_numpy(dtype=np.float64))
             self._found[str(arm), int(block)] = x, ordered["value"].to_numpy(dtype=np.float64)
 
     def at(self, arm: str, rates: pd.Series[float]) -> pd.Series[float]:
         """ns per switch at each block's own rate (1/s, indexed by block); without other blocks."""
-        made = {
-            int(block): float(np.interp(np.log(rate), *self._found[arm, int(block)]))
-            for block, rate in rates.items()
-            if rate > 0 and (arm, int(block)) in self._found
-        }
+        made: dict[int, float] = {}
+        for block, rate in zip(rates.index.tolist(), rates.tolist(), strict=True):
+            curve = self._found.get((arm, int(block)))
+            if curve is not None and rate > 0:
+                made[int(block)] = float(np.interp(np.log(rate), *curve))
         return pd.Series(list(made.values()), index=np.array(list(made), dtype=int), dtype=float)
 
 
 def table(run: Run) -> list[dict[str, Any]]:
     """Per arm and pause: keys arm, pause_us, rate (mean, 1/s), interval (ns per switch)."""
     made: list[dict[str, Any]] = []
-    found = dict(list(by_pause(run).groupby(["arm", "pause_us"])))
+    groups: Any = by_pause(run).groupby(["arm", "pause_us"])
+    found = dict(list(groups))
     for arm in run.arms:
         for pause in sorted({pause for name, pause in found if name == arm}):
             rows = found[arm, pause]

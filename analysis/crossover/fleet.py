@@ -49,9 +49,7 @@ def savings(
         for count in counts:
             for interval in seconds:
                 for rate in rates(usual.switches_per_s, region):
-                    at = replace(
-                        usual, processes=count, interval_s=interval, switches_per_s=rate
-                    )
+                    at = replace(usual, processes=count, interval_s=interval, switches_per_s=rate)
                     if outside(region, at) or not shared:
                         continue
                     each = _each(one, shared, at) - _each(other, shared, at)

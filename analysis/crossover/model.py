@@ -1,6 +1,6 @@
 """The cost model of one collector, and how well it foretells points that it was not fitted to.
 
-    cost per second = (fixed + per_process P + per_thread T + per_active A) / interval + per_switch S
+    cost per s = (fixed + per_process P + per_thread T + per_active A) / interval + per_switch S
 
 Polling pays for each scrape and for what it reads there; a hook pays for each switch, whoever reads
 it.  No part of a collector's work is negative, so neither is a coefficient.
@@ -56,7 +56,8 @@ class Where:
 
     def terms(self) -> Array:
         """What the coefficients are multiplied by, in the order of TERMS."""
-        return terms(*(np.array([getattr(self, name)]) for name in CONDITIONS))[0]
+        row: Array = terms(*(np.array([getattr(self, name)]) for name in CONDITIONS))[0]
+        return row
 
 
 def terms(
@@ -72,7 +73,7 @@ def spread(values: Array, exact: bool) -> Interval:
     """Mean with its t interval over blocks; of perturbations median, least and greatest."""
     if not exact:
         return mean_interval(values)
-    found = digits(values)
+    found = digits(np.asarray(values, dtype=np.float64))
     return Interval(found.median, found.low, found.high, found.n, RANGE if found.n else "no boot")
 
 

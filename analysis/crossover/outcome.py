@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from analysis import exact
@@ -86,6 +85,11 @@ class Crossover:
         """Process counts of the points."""
         return sorted({int(about["processes"]) for about in self.planned.values()})
 
+    def place(self, point: int) -> dict[str, float]:
+        """Mean measured conditions of a point."""
+        values: Any = self.points.loc[point].to_dict()
+        return {str(name): float(value) for name, value in values.items()}
+
     def cheapest(self, where: Where) -> tuple[str, float]:
         """The collector that costs least under these conditions, and the next one's cost over its.
 
@@ -162,8 +166,8 @@ def _usual(points: pd.DataFrame, planned: Mapping[int, Mapping[str, Any]]) -> Wh
     idle = points[about["switches_per_s"] == 0]["switches_per_s"]
     rate = float(idle.median()) if len(idle) else float(points["switches_per_s"].min())
     threads = float((single if len(single) else points)["threads"].median())
-    active = float(loaded.mode().iloc[0]) if len(loaded) else 0.0
-    return Where(float(points["processes"].min()), threads, active, 1.0, rate)
+    active = min(loaded, key=lambda n: (-(loaded == n).sum(), n)) if len(loaded) else 0.0
+    return Where(float(points["processes"].min()), threads, float(active), 1.0, rate)
 
 
 def _break_even(c: Crossover) -> list[MeetingPoint]:
@@ -184,7 +188,7 @@ def warnings(c: Crossover) -> list[str]:
     for point, about in c.planned.items():
         asked = int(about["switches_per_s"])
         if asked and point in c.points.index:
-            reached = float(c.points.loc[point, "load_per_s"]) / asked
+            reached = c.place(point)["load_per_s"] / asked
             if reached < REACHED:
                 found.append(
                     f"point {point}: the load reached {100 * reached:.0f} % of {asked:,} switches/s"
@@ -218,8 +222,3 @@ def machine(run: Run) -> str:
         kernel = f"{kernel}, counted by an emulator" if kernel else "counted by an emulator"
     said = [f"{cpus} CPU{'s' if cpus != 1 else ''}" if cpus else None, f.get("cpu_model"), kernel]
     return ", ".join(str(part) for part in said if part) or "machine not recorded"
-
-
-def sure(values: Mapping[str, Any]) -> bool:
-    """True if every value is finite."""
-    return all(bool(np.isfinite(value)) for value in values.values())

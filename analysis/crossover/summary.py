@@ -1,4 +1,4 @@
-"""The crossover part of a run's summary: plain JSON, from which claims, README and advice follow."""
+"""The crossover part of a run's summary: what claims, README and advice are made from."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def summary(c: Crossover | None) -> dict[str, Any] | None:
         "verdicts": [
             {
                 **{key: e[key] for key in ("point", "numerator", "denominator", "blocks")},
-                **{name: float(c.points.loc[e["point"], name]) for name in CONDITIONS},
+                **{name: c.place(e["point"])[name] for name in CONDITIONS},
                 "ratio": _plain(e["ratio"]),
                 **{key: e[key] for key in ("p_adjusted", "verdict", "why")},
             }

@@ -72,7 +72,10 @@ def sentence(summary: Summary) -> str:
     return " ".join(said) or "crossover: no pair of collectors that a switch rate decides."
 
 
-def block(summaries: Sequence[Summary], to: Callable[[str], str], table: Callable[[str], str]) -> str:
+Named = Callable[[str], str]
+
+
+def block(summaries: Sequence[Summary], to: Named, table: Named) -> str:
     """The README's part: sentences, map, model table, held-out errors; "not yet" without a run.
 
     to: a path in data/processed to a link; table: a table's pipe lines, by its path there.

@@ -24,7 +24,7 @@ LINE = 40  # points of a line
 SHADES = ((1.1, 0.10), (2.0, 0.30), (10.0, 0.55), (float("inf"), 0.85))  # ratio below, ink
 WORDS = ("within 10 %", "to 2×", "to 10×", "more")
 PUBLISHED, FLOOR = "published", "floor"
-STYLES = {PUBLISHED: "--", FLOOR: "-"}
+STYLES: dict[str, Any] = {PUBLISHED: "--", FLOOR: "-"}
 LABELS = {
     PUBLISHED: "break-even, as published",
     FLOOR: "break-even, both at their floor",
@@ -94,7 +94,7 @@ def _lines(c: Crossover, interval: float, count: float) -> list[Row]:
 def _measured(c: Crossover, interval: float) -> list[Row]:
     """The cheapest of the arms at each measured point of an interval, without further threads."""
     made = []
-    means = c.cells[c.cells["arm"].isin(c.arms)].pivot_table(
+    means: Any = c.cells[c.cells["arm"].isin(c.arms)].pivot_table(
         index="point", columns="arm", values="cost", aggfunc="median" if c.exact else "mean"
     )
     for point, about in c.planned.items():
@@ -103,9 +103,9 @@ def _measured(c: Crossover, interval: float) -> list[Row]:
             continue
         costs = means.loc[point].dropna().sort_values()
         ratio = float(costs.iloc[1] / costs.iloc[0]) if len(costs) > 1 else None
-        place = c.points.loc[point]
-        row: Row = {"kind": "point", "point": point, "processes": float(place["processes"])}
-        row |= {"switches_per_s": float(place["switches_per_s"]), "arm": str(costs.index[0])}
+        place = c.place(point)
+        row: Row = {"kind": "point", "point": point, "processes": place["processes"]}
+        row |= {"switches_per_s": place["switches_per_s"], "arm": str(costs.index[0])}
         made.append({**row, "value": ratio, "held_out": bool(about.get("held_out"))})
     return made
 

@@ -55,7 +55,9 @@ OF_COSTS = {
 # Of instruments, of the collectors' truth, of what an emulator counts: for runs made for them.
 OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity, "instructions": exact}
 # Of design points: the map, cuts through it, and how far the model is off.
-OF_POINTS = {"map": frontier, "slices": slices, "model_fit": fit}
+OF_POINTS: dict[str, Any] = {"map": frontier, "slices": slices, "model_fit": fit}
+
+OF_RUNS: dict[str, Any] = {**OF_TRUTH, **OF_POINTS}
 
 
 def takes_time(r: Results) -> bool:
@@ -65,7 +67,7 @@ def takes_time(r: Results) -> bool:
 
 KINDS = (
     *(Kind(name, m.plotted, m.draw, m.caption, m.alt, takes_time) for name, m in OF_COSTS.items()),
-    *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in {**OF_TRUTH, **OF_POINTS}.items()),
+    *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in OF_RUNS.items()),
 )
 
 

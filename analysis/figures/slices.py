@@ -83,11 +83,12 @@ def plotted(r: Results) -> list[Row]:
                 line = {"value": at.estimate, "low": at.low, "high": at.high}
                 rows.append({**base, "kind": "line", "x": float(x), **line})
             cells = c.cells[(c.cells["arm"] == arm) & c.cells["point"].isin(beside)]
-            for point, found in cells.groupby("point"):
+            groups: Any = cells.groupby("point")
+            for point, found in groups:
                 costs: Array = found["cost"].to_numpy(dtype=np.float64)
                 value = spread(costs * _scale(c), c.exact).estimate
-                place = {"x": float(c.points.loc[point, axis]), "value": value}
-                rows.append({**base, "kind": "point", "point": int(str(point)), **place})
+                place = {"x": c.place(point)[axis], "value": value}
+                rows.append({**base, "kind": "point", "point": int(point), **place})
     return rows
 
 

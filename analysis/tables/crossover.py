@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from analysis.crossover import outcome
 from analysis.crossover.cells import CONDITIONS
@@ -37,11 +38,6 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:+.1f} %".replace("-", "−")
 
 
-def ranged(value: Interval) -> str:
-    """An interval as text; one that is a range keeps its ends, and not what it is called."""
-    return interval(value)
-
-
 def model(r: Results) -> Table | None:
     """The coefficients of every arm. None for a run of another kind."""
     c = r.crossover
@@ -56,7 +52,7 @@ def model(r: Results) -> Table | None:
         for name in TERMS:
             value = fit.term(name)
             row |= ends(name, value)
-            text.append("not varied" if name in fit.left_out else ranged(value))
+            text.append("not varied" if name in fit.left_out else interval(value))
         error = c.held_out_error(arm)
         row |= {"blocks": len(fit.blocks), "held_out_median_error": error}
         rows.append(row)
@@ -81,6 +77,10 @@ def _middle(c: Crossover, values: Any) -> Interval:
     return spread(array[~np.isnan(array)], c.exact)
 
 
+def _groups(frame: pd.DataFrame, keys: list[str]) -> Any:
+    return frame.groupby(keys)
+
+
 def points(r: Results) -> Table | None:
     """Every design point and arm: measured, fitted, and the second account of its switches."""
     c = r.crossover
@@ -88,25 +88,25 @@ def points(r: Results) -> Table | None:
         return None
     rows: list[Row] = []
     shown: list[list[str]] = []
-    for (point, arm), cells in sorted(
-        c.cells.groupby(["point", "arm"]), key=lambda e: (e[0][0], list(r.run.arms).index(e[0][1]))
-    ):
-        about = c.planned[int(point)]
-        row: Row = {"point": int(point), "arm": arm, "title": r.run.title(arm)}
+    place = {arm: n for n, arm in enumerate(r.run.arms)}
+    found = {(int(p), place[str(a)]): rows for (p, a), rows in _groups(c.cells, ["point", "arm"])}
+    for (point, n), cells in sorted(found.items(), key=lambda e: e[0]):
+        arm, about = list(place)[n], c.planned[point]
+        row: Row = {"point": point, "arm": arm, "title": r.run.title(arm)}
         row |= {name: float(cells[name].mean()) for name in CONDITIONS}
         row |= {"switches_target": int(about["switches_per_s"])}
         row |= {"load_per_s": float(cells["load_per_s"].mean())}
         row |= {"held_out": bool(about.get("held_out"))}
         cost = _middle(c, cells["cost"])
         row |= ends(f"{c.unit}_per_s", cost)
-        errors = c.errors.get(str(arm))
-        at = None if errors is None else errors.loc[point]
+        errors = c.errors.get(arm)
+        at: Any = None if errors is None else errors.loc[point]
         row["fitted"] = None if at is None else float(at["fitted"])
         row["residual"] = None if at is None or np.isnan(at["error"]) else float(at["error"])
         second, used = Interval(None, None, None, 0), Interval(None, None, None, 0)
-        if not c.exact and in_other_tasks(r.run, str(arm)):
+        if not c.exact and in_other_tasks(r.run, arm):
             second = _middle(c, cells["added_by_load"])
-            used = _middle(c, _used(r, str(arm), int(point)))
+            used = _middle(c, _used(r, arm, point))
         row |= {**ends("calibrated_ns_per_switch", used), **ends("load_ns_per_switch", second)}
         rows.append({**row, "blocks": cost.n})
         shown.append(
@@ -120,12 +120,12 @@ def points(r: Results) -> Table | None:
                 f"{row['switches_target']:,}",
                 f"{row['load_per_s']:,.0f}",
                 f"{row['switches_per_s']:,.0f}",
-                ranged(_shown_unit(c, cost)),
+                interval(_shown_unit(c, cost)),
                 number(_shown_unit(c, Interval(row["fitted"], None, None, 0)).estimate),
                 percent(row["residual"]),
                 "held out" if row["held_out"] else "",
-                ranged(used) if used.n else "",
-                ranged(second) if second.n else "",
+                interval(used) if used.n else "",
+                interval(second) if second.n else "",
             ]
         )
     unit = "million instructions/s" if c.exact else "% of a core"
@@ -182,7 +182,7 @@ def held_out(r: Results) -> Table | None:
             ]
         )
     head = ["collector", "points", "median error", "largest", "at most 10 %", "point: error"]
-    note = "Error: fitted / measured − 1, without its sign, at points that the model was not fitted to."
+    note = "Error: fitted / measured − 1 (median: without its sign) at points not fitted to."
     return make_table("held_out", rows, head, shown, note)
 
 
@@ -194,19 +194,19 @@ def point_verdicts(r: Results) -> Table | None:
     rows: list[Row] = []
     shown: list[list[str]] = []
     for e in c.verdicts:
-        at = c.points.loc[e["point"]]
+        where = c.place(e["point"])
         row: Row = {key: e[key] for key in ("point", "numerator", "denominator")}
-        row |= {name: float(at[name]) for name in CONDITIONS}
+        row |= {name: where[name] for name in CONDITIONS}
         row |= {**ends("ratio", e["ratio"]), "p_adjusted": e["p_adjusted"], "blocks": e["blocks"]}
         rows.append({**row, "verdict": e["verdict"], "why": e["why"]})
         shown.append(
             [
                 str(e["point"]),
                 f"{r.run.title(e['numerator'])} over {r.run.title(e['denominator'])}",
-                f"{at['processes']:,.0f}",
-                f"{at['switches_per_s']:,.0f}",
-                f"{at['interval_s']:g} s",
-                ranged(e["ratio"]),
+                f"{where['processes']:,.0f}",
+                f"{where['switches_per_s']:,.0f}",
+                f"{where['interval_s']:g} s",
+                interval(e["ratio"]),
                 p_text(e["p_adjusted"]),
                 e["verdict"],
                 e["why"],
