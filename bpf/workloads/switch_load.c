@@ -9,8 +9,10 @@
  * if it is late, it waits for an answer instead, which is a switch too, and goes on at once. So what
  * is missed is made up for, up to 50 ms, and a rate that cannot be reached is the highest that can.
  *
- * FILE: a line of 64 bytes for each task, its switches so far first, as the kernel counts them (64
- * bits, the machine's byte order): brought up to date at each hand-over, or a thousand times a second.
+ * FILE: a line of 64 bytes for each task. It begins with two numbers of 64 bits in the machine's byte
+ * order, by the kernel's count: its switches so far, and those of them that it made of its own will;
+ * the others are the machine's, which let something else run. Brought up to date at each hand-over,
+ * or a thousand times a second.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,8 +34,8 @@
 #define MOST_LATE_NS 50000000
 
 struct counter {
-	uint64_t switches;
-	char rest[56]; /* a cache line each */
+	uint64_t switches, voluntary;
+	char rest[48]; /* a cache line each */
 };
 
 static long long rate, tasks;
@@ -53,6 +55,7 @@ static void note(long long task)
 	getrusage(RUSAGE_SELF, &used);
 	__atomic_store_n(&counters[task].switches, used.ru_nvcsw + used.ru_nivcsw,
 			 __ATOMIC_RELAXED);
+	__atomic_store_n(&counters[task].voluntary, used.ru_nvcsw, __ATOMIC_RELAXED);
 }
 
 static void give(int fd, char byte)
