@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from experiment import workloads
 from experiment.collector import Failed
-from experiment.estimate import PAUSE_S, TURNS, turn_seconds
+from experiment.estimate import TURNS, pause_seconds, turn_seconds
 from experiment.loads import COUNTED
 
 #: A turn is given up after so much more than twice what it should take.
@@ -70,13 +70,14 @@ class Counter:
 def counter(build: str, trial: Mapping[str, Any]) -> Iterator[Counter]:
     """The generator of an external trial, on the last CPU, for as long as the block lasts.
 
-    Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S`` before each exchange of
-    context switches and before each exec, open or send, as an ordinary machine does.
+    Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S``, or as long as the trial
+    says, before each exchange of context switches and before each exec, open or send, as an
+    ordinary machine does.
     """
     program, option = COUNTED[trial.get("workload", "switch")]
     cpu = max(os.sched_getaffinity(0))
     words = [os.path.join(build, program), option, str(trial["events"]), "--cpu", str(cpu)]
-    if trial["pace"] == "paced":
-        words += ["--pause-us", str(round(1e6 * PAUSE_S))]
+    if pause_s := pause_seconds(trial):
+        words += ["--pause-us", str(round(1e6 * pause_s))]
     with workloads.started([*words, "--turns", str(TURNS)], asked=True) as process:
         yield Counter(process, trial)

@@ -32,6 +32,9 @@ EVENT_S = {
 BOOT_S = 14.0
 EMULATED = 4.0
 _CORES = 2
+#: A change of the load of context switches, and what each of its tasks adds.
+LOAD_CHANGE_S = 0.3
+PER_TASK_S = 1 / 3000
 #: What an interpreter and a compilation add to setting an arm up.
 PYTHON_SETUP_S = 0.6
 BCC_SETUP_S = 1.5
@@ -71,9 +74,19 @@ def external_seconds(trial: Mapping[str, Any]) -> float:
     return TURNS * turn_seconds(trial)
 
 
+def pause_seconds(trial: Mapping[str, Any]) -> float:
+    """How long external work idles before each exchange, exec, open or send; 0: not at all."""
+    if trial.get("pause_us") is not None:
+        return float(trial["pause_us"] / 1e6)
+    return PAUSE_S if trial["pace"] == "paced" else 0.0
+
+
 def turn_seconds(trial: Mapping[str, Any]) -> float:
     """The fixed count of work, made once."""
-    return float(trial["events"] * EVENT_S[trial.get("workload", "switch")][trial["pace"]])
+    each = EVENT_S[trial.get("workload", "switch")][trial["pace"]]
+    if trial.get("pause_us"):  # an exchange is two switches
+        each += (pause_seconds(trial) - PAUSE_S) / 2
+    return float(trial["events"] * each)
 
 
 def minutes(
@@ -86,21 +99,32 @@ def minutes(
     ``exact``: minutes of two of the host's cores, on which the blocks are emulated side by side.
     """
     seconds = 0.0
-    level: int | None = None
+    state: dict[str, Any] = {}
     blocks: set[int] = set()
     for trial in trials:
-        wanted = trial["processes"]
         if exact and trial["block"] not in blocks:  # a boot
             blocks.add(trial["block"])
-            level = None
+            state = {}
             seconds += BOOT_S * EMULATED
-        if wanted is not None and wanted != level:
-            seconds += LEVEL_CHANGE_S + wanted * PER_PROCESS_S
-            level = wanted
+        seconds += _change_seconds(state, trial)
         seconds += trial_seconds(trial, arms.get(trial["arm"]))
     if exact:
         seconds /= EMULATED * min(_CORES, max(1, len(blocks)))
     return seconds / 60
+
+
+def _change_seconds(state: dict[str, Any], trial: Mapping[str, Any]) -> float:
+    """What it takes to bring the machine from the state of the trial before to this one's."""
+    seconds = 0.0
+    load = (trial.get("switches_per_s", 0), trial.get("switching_tasks", 0))
+    if load != state.get("load", (0, 0)):
+        seconds += LOAD_CHANGE_S + load[1] * PER_TASK_S
+    level, threads = trial["processes"], trial.get("threads_per_process", 1)
+    if level is not None and (level, threads) != state.get("idle"):
+        seconds += LEVEL_CHANGE_S + level * threads * PER_PROCESS_S
+        state["idle"] = level, threads
+    state["load"] = load
+    return seconds
 
 
 def disk_mb(trials: Iterable[Mapping[str, Any]]) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from experiment.arms import Arm
 from experiment.overrides import NULL_AGENT
+from experiment.points import Point
 from experiment.presets import External, Fidelity, Level, Preset
 
 #: Events that a workload can count out, so that a program's cost at one can be calibrated.
@@ -26,6 +27,12 @@ class Cell:
     arm: str
     replica: int
     statistics: str
+    point: Point | None = None
+
+    @property
+    def place(self) -> Point | Level:
+        """The state of the machine that it is measured in: a point, or a process count."""
+        return self.point or self.level
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,9 @@ def lay_out(
         for level in group.levels
         for arm in group.arms
     ]
-    twin = Cell(preset.a_a.level, preset.a_a.arm, 2, preset.a_a.statistics)
+    cells += [Cell(p.processes, arm, 1, "off", p) for p in preset.points for arm in p.arms]
+    home = preset.points[preset.a_a.point - 1] if preset.a_a.point else None
+    twin = Cell(preset.a_a.level, preset.a_a.arm, 2, preset.a_a.statistics, home)
     measured = list(dict.fromkeys(cell.arm for cell in cells))
     if notes is not None:
         notes += _unknown_cost(measured, arms)

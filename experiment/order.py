@@ -1,9 +1,10 @@
 """Independently randomised complete blocks: which trial runs when.
 
 Block 0 is the warm-up. Each later block holds every cell once, in an order of its own:
-process counts in random order, so that the workload changes once per count, and inside a count
-the cells in random order. External trials form one run of neighbours at their process count, before
-or after its cells by the toss of a coin. One workload, state of the statistics and pace comes at a
+process counts, or design points, in random order, so that the workload changes once for each, and
+inside it the cells in random order. External trials form one run of neighbours at their process count, before
+or after its cells by the toss of a coin; among points they are a place of their own, without a
+load, and a warm-up block holds the point of the A/A pair alone. One workload, state of the statistics and pace comes at a
 time, as often as its pace has rounds, in random order, so that what is compared lies close
 together: the machine drifts by more than the effect. A window without any agent, where a layout
 wants one, is one more cell of its process count. Fidelity trials come after the last block, in
@@ -20,6 +21,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from experiment.layout import Cell, Layout
+from experiment.points import Point
 from experiment.presets import External, Level
 
 Item = TypeVar("Item")
@@ -65,7 +67,7 @@ def trials(layout: Layout, seed: int) -> list[dict[str, Any]]:
     result: list[dict[str, Any]] = []
     for block in range(first, layout.blocks + 1):
         window_ms = layout.window_ms if block > 0 else layout.warm_up_window_ms
-        drawn = _block(layout, window_ms, block in with_external, random)
+        drawn = _block(layout, window_ms, block in with_external, random, warm_up=block <= 0)
         result += [{"block": block, "position": n, **trial} for n, trial in enumerate(drawn)]
     pairs = [(load, arm) for load in layout.fidelity.workloads for arm in layout.fidelity_arms]
     for block in range(layout.blocks + 1, layout.blocks + 1 + layout.fidelity.blocks):
@@ -75,52 +77,53 @@ def trials(layout: Layout, seed: int) -> list[dict[str, Any]]:
 
 
 def _block(
-    layout: Layout, window_ms: int, with_external: bool, random: Random
+    layout: Layout, window_ms: int, with_external: bool, random: Random, warm_up: bool
 ) -> list[dict[str, Any]]:
-    levels = list(dict.fromkeys(cell.level for cell in layout.cells))
+    cells, external = layout.cells, layout.external if with_external else None
+    if warm_up and (home := layout.cells[-1].point):
+        cells = tuple(cell for cell in cells if cell.point == home)
+    places: list[Point | Level | External] = list(dict.fromkeys(cell.place for cell in cells))
+    if external is not None and isinstance(places[0], Point):
+        places.append(external)
     drawn: list[dict[str, Any]] = []
-    for level in shuffled(levels, random):
-        planned = [_cost(layout, cell, window_ms) for cell in layout.cells if cell.level == level]
-        if layout.empty:
-            planned.append(_empty(layout, level, window_ms))
+    for place in shuffled(places, random):
+        planned = [_cost(layout, cell, window_ms, warm_up) for cell in cells if cell.place == place]
+        if layout.empty and planned:
+            planned.append(_empty(planned[0]))
         part = shuffled(planned, random)
-        if with_external and layout.external is not None and layout.external.level == level:
-            outside = _external(layout, layout.external, random)
+        if external is not None and place == external:
+            part = _external(layout, external, random)
+        elif external is not None and not isinstance(place, Point) and external.level == place:
+            outside = _external(layout, external, random)
             part = part + outside if randbelow(random, 2) else outside + part
         drawn += part
     return drawn
 
 
-def _cost(layout: Layout, cell: Cell, window_ms: int) -> dict[str, Any]:
-    return {
-        "kind": "cost",
-        "arm": cell.arm,
-        "replica": cell.replica,
-        "statistics": cell.statistics,
+def _cost(layout: Layout, cell: Cell, window_ms: int, warm_up: bool) -> dict[str, Any]:
+    trial = {"kind": "cost", "arm": cell.arm, "replica": cell.replica, "statistics": cell.statistics}
+    if cell.point:
+        return trial | cell.point.factors() | ({"window_s": window_ms / 1000} if warm_up else {})
+    return trial | {
         "processes": cell.level,
         "interval_ms": layout.interval_ms,
         "window_s": window_ms / 1000,
     }
 
 
-def _empty(layout: Layout, level: Level, window_ms: int) -> dict[str, Any]:
-    return {
-        "kind": "empty",
-        "arm": NO_ARM,
-        "replica": 1,
-        "statistics": "off",
-        "processes": level,
-        "interval_ms": layout.interval_ms,
-        "window_s": window_ms / 1000,
-    }
+def _empty(cost: dict[str, Any]) -> dict[str, Any]:
+    """The window without an agent that goes with one of its neighbours."""
+    return cost | {"kind": "empty", "arm": NO_ARM, "replica": 1, "statistics": "off"}
 
 
 def _external(layout: Layout, external: External, random: Random) -> list[dict[str, Any]]:
     conditions: list[dict[str, Any]] = [
         {"statistics": statistics, "workload": workload}
         | {"pace": name, "events": pace.events[workload]}
-        for name, pace in (("hot", external.hot), ("paced", external.paced))
+        | ({} if pace.pause_us is None else {"pause_us": pace.pause_us})
+        for name, pace in external.paces
         for workload in layout.external_arms
+        if pace.pause_us is None or workload == "switch"
         for statistics in external.statistics
         for _ in range(pace.rounds)
     ]

@@ -40,17 +40,17 @@ def use_arms(preset: Preset, arms: Mapping[str, Arm], notes: list[str], *, only:
         gone = [c.name for c in preset.contrasts if c not in contrasts]
         notes.append(f"contrasts without their arms left out: {', '.join(dict.fromkeys(gone))}")
     home = preset.a_a
-    twin = home if home.arm in measured else replace(home, arm=_first_real(measured))
+    twin = home if home.arm in measured else replace(home, arm=first_real(measured))
     twin = _settled(twin, groups)
     if not contrasts:
         contrasts = _declare(measured, twin, groups)
         names_text = ", ".join(contrast.name for contrast in contrasts) or "none"
         notes.append(f"contrasts declared for these arms: {names_text}")
     preset = replace(preset, groups=tuple(groups), contrasts=tuple(contrasts), a_a=twin)
-    return _use_elsewhere(preset, kept, new)
+    return use_elsewhere(preset, kept, new)
 
 
-def _use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Preset:
+def use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Preset:
     """The same choice for external and fidelity trials where they list their arms."""
 
     def chosen(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -63,7 +63,8 @@ def _use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> P
     return replace(preset, external=external, fidelity=fidelity)
 
 
-def _first_real(measured: Sequence[str]) -> str:
+def first_real(measured: Sequence[str]) -> str:
+    """The first arm that reads anything, or the first."""
     return next((arm for arm in measured if arm != NULL_AGENT), measured[0])
 
 

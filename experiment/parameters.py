@@ -29,6 +29,16 @@ def levels(counts: object) -> list[int]:
     return list(dict.fromkeys(whole("process_counts", count, 1, 100_000) for count in counts))
 
 
+def set_by_points(**given: object) -> None:
+    """Raise PlanError for a parameter that a preset of design points sets point by point."""
+    for name, value in given.items():
+        if value is not None:
+            raise PlanError(
+                f"{name} = {value!r}: each design point has its own; leave {name} out, and choose"
+                " arms, runs, minutes or another preset"
+            )
+
+
 def timed(
     preset: Preset, interval_ms: int | None, window_s: float | None, notes: list[str]
 ) -> Preset:

@@ -13,8 +13,9 @@ from typing import Any
 
 from experiment import arms as arm_files
 from experiment import backends, estimate, order, overrides, perturbations, pilot, power, presets
+from experiment import point_overrides
 from experiment.layout import lay_out
-from experiment.parameters import PlanError, levels, positive, timed, whole
+from experiment.parameters import PlanError, levels, positive, set_by_points, timed, whole
 from experiment.plan_hash import plan_hash, portable
 from experiment.presets import Preset, PresetError
 from experiment.run_folder import schema_version
@@ -82,6 +83,8 @@ def build(
     chosen = named[preset]
     seed = default_seed if seed is None else whole("seed", seed, 0, 2**63 - 1)
     notes: list[str] = []
+    if chosen.points:
+        set_by_points(interval_ms=interval_ms, window_s=window_s, process_counts=process_counts)
     chosen = timed(chosen, interval_ms, window_s, notes)
     chosen, used = _armed(chosen, study, named.values(), root, arms, notes)
     if process_counts is not None:
@@ -91,7 +94,8 @@ def build(
         chosen, present = replace(chosen, warm_up_blocks=0), backends.PRESENT_IN_GUEST
     elif guest is not None:
         raise PlanError(f"guest = {guest!r}: only the backend exact has one")
-    chosen = overrides.raise_levels(chosen, whole("present", present, 0, 10**7), notes)
+    change = point_overrides if chosen.points else overrides
+    chosen = change.raise_levels(chosen, whole("present", present, 0, 10**7), notes)
     if blocks is not None:
         if minutes is not None:
             raise PlanError("give blocks or minutes, not both: minutes choose the blocks")
@@ -123,7 +127,9 @@ def build(
             "arm": chosen.a_a.arm,
             "statistics": chosen.a_a.statistics,
             "processes": chosen.a_a.level,
+            **_at(chosen.a_a.point),
         },
+        **({"points": [p.planned() for p in chosen.points]} if chosen.points else {}),
         "exclusion": asdict(chosen.exclusion) if chosen.exclusion else None,
         "trials": trials,
         "estimate": _estimate(study, chosen, trials, used, notes, exact),
@@ -162,14 +168,15 @@ def _armed(
 ) -> tuple[Preset, dict[str, arm_files.Arm]]:
     """The preset with the arms that are measured, and those arms.
 
-    A built-in arm of the study that no preset names is new: it joins every preset.
+    A built-in arm of the study that no preset names is new: it joins every preset of cells.
     """
     known = arm_files.load_all(root)
+    change = point_overrides if preset.points else overrides
     if names is not None:
         if isinstance(names, str) or not names:
             raise PlanError(f"arms = {names!r}: must be a list of names or of YAML files")
         picked = arm_files.select(study, names, root=root, known=known)
-        preset = overrides.use_arms(preset, picked, notes, only=True)
+        preset = change.use_arms(preset, picked, notes, only=True)
         needed = [name for name in preset.named if name not in picked]
     else:
         named = {arm for other in siblings for arm in other.named}
@@ -177,10 +184,11 @@ def _armed(
             name: arm
             for name, arm in known.items()
             if arm["study"] == study and name not in named and arm["source"] != "none"
+            and not preset.points
         }
         if picked:
             notes.append(f"no preset names {', '.join(picked)}: measured in every group of cells")
-            preset = overrides.use_arms(preset, picked, notes, only=False)
+            preset = change.use_arms(preset, picked, notes, only=False)
         needed = [name for name in preset.named if name not in picked]
     if preset.external is not None and overrides.NULL_AGENT not in {*needed, *picked}:
         needed.append(overrides.NULL_AGENT)
@@ -219,10 +227,15 @@ def _named_by(trials: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted({trial["arm"] for trial in trials} - {order.NO_ARM})
 
 
+def _at(point: int | None) -> dict[str, int]:
+    return {} if point is None else {"point": point}
+
+
 def _contrasts(preset: Preset) -> list[dict[str, Any]]:
     result: list[dict[str, Any]] = []
     for contrast in preset.contrasts:
         level = "" if contrast.level is None else f"_{contrast.level}"
+        level = f"_at_{contrast.point}" if contrast.point else level
         result.append(
             {
                 "id": contrast.name + level,
@@ -230,6 +243,7 @@ def _contrasts(preset: Preset) -> list[dict[str, Any]]:
                 "denominator": contrast.denominator,
                 "statistics": contrast.statistics,
                 "processes": contrast.level,
+                **_at(contrast.point),
             }
         )
     return result

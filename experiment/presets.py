@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiment import exclusion, loads, strict_yaml
+from experiment import exclusion, loads, paces, points, strict_yaml
 from experiment.exclusion import Exclusion
+from experiment.paces import STATISTICS, External
+from experiment.points import Point
 from experiment.reader import PresetError, Reader
 
 __all__ = ["Contrast", "External", "Fidelity", "Group", "Level", "Preset", "PresetError", "Twin"]
@@ -16,7 +18,6 @@ __all__ = ["Contrast", "External", "Fidelity", "Group", "Level", "Preset", "Pres
 Level = int | None
 
 MAX_CONTRASTS = 6
-STATISTICS = ("off", "on")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Contrast:
     denominator: str
     statistics: str
     level: Level
+    point: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,30 +48,7 @@ class Twin:
     arm: str
     statistics: str
     level: Level
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How often in a block events follow each other so, and how many by workload in a turn."""
-
-    rounds: int
-    events: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class External:
-    """Trials of a fixed count of work with the program attached; ``blocks`` None: every block.
-
-    ``hot`` and ``paced`` are repetitions in a block, and numbers of events in a turn by workload.
-    ``arms`` None: those whose cost is measured.
-    """
-
-    level: Level
-    blocks: int | None
-    hot: Pace
-    paced: Pace
-    statistics: tuple[str, ...] = ("off",)
-    arms: tuple[str, ...] | None = None
+    point: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +64,11 @@ class Fidelity:
 
 @dataclass(frozen=True)
 class Preset:
-    """What a study measures, before overrides. Windows and intervals in ms."""
+    """What a study measures, before overrides. Windows and intervals in ms.
+
+    Either groups of cells, or points; then ``interval_ms`` and ``window_ms`` are those of the point
+    of the A/A pair.
+    """
 
     interval_ms: int
     window_ms: int
@@ -98,16 +81,18 @@ class Preset:
     external: External | None
     fidelity: Fidelity
     exclusion: Exclusion | None
+    points: tuple[Point, ...] = ()
 
     @property
     def levels(self) -> list[Level]:
         """Process counts in the order of the file, each once."""
-        return list(dict.fromkeys(level for group in self.groups for level in group.levels))
+        found = [level for group in self.groups for level in group.levels]
+        return list(dict.fromkeys([*found, *(point.processes for point in self.points)]))
 
     @property
     def arms(self) -> list[str]:
         """Names of the arms whose cost is measured, in the order of the file, each once."""
-        return list(dict.fromkeys(arm for group in self.groups for arm in group.arms))
+        return list(dict.fromkeys(arm for p in (*self.groups, *self.points) for arm in p.arms))
 
     @property
     def named(self) -> list[str]:
@@ -131,53 +116,30 @@ def _group(reader: Reader) -> Group:
     return group
 
 
-def _contrast(reader: Reader) -> Contrast:
-    contrast = Contrast(
-        name=reader.take("name", str),
-        numerator=reader.take("numerator", str),
-        denominator=reader.take("denominator", str),
-        statistics=reader.one_of("statistics", *STATISTICS),
-        level=_level(reader),
-    )
+def _contrast(reader: Reader, planned: Sequence[Point]) -> Contrast:
+    name: str = reader.take("name", str)
+    pair: list[str] = [reader.take(side, str) for side in ("numerator", "denominator")]
+    contrast = Contrast(name, *pair, *_place(reader, planned, pair, f"contrast {name}"))
     reader.end()
     return contrast
 
 
-def _twin(reader: Reader) -> Twin:
-    twin = Twin(reader.take("arm", str), reader.one_of("statistics", *STATISTICS), _level(reader))
+def _twin(reader: Reader, planned: Sequence[Point]) -> Twin:
+    arm: str = reader.take("arm", str)
+    twin = Twin(arm, *_place(reader, planned, [arm], "a_a"))
     reader.end()
     return twin
 
 
-def _external(reader: Reader | None) -> External | None:
-    if reader is None:
-        return None
-    blocks = reader.take("blocks", int, str)
-    if isinstance(blocks, str) and blocks != "every":
-        raise PresetError(f"external: blocks: {blocks!r} must be a number or every")
-    external = External(
-        level=_level(reader),
-        blocks=blocks if isinstance(blocks, int) else None,
-        hot=_pace(reader.section("hot")),
-        paced=_pace(reader.section("paced")),
-        statistics=reader.some_of("statistics", STATISTICS, ("off",)),
-        arms=reader.texts_or_none("arms"),
-    )
-    reader.end()
-    return external
-
-
-def _pace(reader: Reader) -> Pace:
-    """A single number of events is that of each workload."""
-    rounds: int = reader.take("rounds", int)
-    value = reader.take("events", int, dict)
-    reader.end()
-    if isinstance(value, int):
-        return Pace(rounds, dict.fromkeys(loads.EVENTS, value))
-    of_each = Reader(value, "external: events")
-    counts = {workload: of_each.take(workload, int) for workload in loads.EVENTS}
-    of_each.end()
-    return Pace(rounds, counts)
+def _place(
+    reader: Reader, planned: Sequence[Point], arms: Sequence[str], what: str
+) -> tuple[str, Level, int | None]:
+    """Where arms are compared: statistics, process count, and point if there are any."""
+    if not planned:
+        return reader.one_of("statistics", *STATISTICS), _level(reader), None
+    number: int = reader.take("point", int)
+    found = [points.check_references(planned, arm, number, what) for arm in arms]
+    return STATISTICS[0], found[0].processes, number
 
 
 def _fidelity(reader: Reader) -> Fidelity:
@@ -201,18 +163,22 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
     warm_up = reader.section("warm_up")
     if reader.has("exclusion"):  # its own limits, or null, in place of those for all
         limits = exclusion.read(reader.optional("exclusion"))
+    planned = points.read(reader)
+    twin = _twin(reader.section("a_a"), planned)
+    home = planned[twin.point - 1] if twin.point else None
     preset = Preset(
-        interval_ms=reader.take("interval_ms", int),
-        window_ms=_milliseconds(reader.take("window_s", int, float)),
+        interval_ms=home.interval_ms if home else reader.take("interval_ms", int),
+        window_ms=home.window_ms if home else _milliseconds(reader.take("window_s", int, float)),
         blocks=reader.take("blocks", int),
         warm_up_blocks=warm_up.take("blocks", int),
         warm_up_window_ms=_milliseconds(warm_up.take("window_s", int, float)),
-        groups=tuple(_group(part) for part in reader.sections("cells")),
-        a_a=_twin(reader.section("a_a")),
-        contrasts=tuple(_contrast(part) for part in reader.sections("contrasts")),
-        external=_external(reader.optional("external")),
+        groups=() if planned else tuple(_group(part) for part in reader.sections("cells")),
+        a_a=twin,
+        contrasts=tuple(_contrast(part, planned) for part in reader.sections("contrasts")),
+        external=paces.read(reader.optional("external")),
         fidelity=_fidelity(reader.section("fidelity")),
         exclusion=limits,
+        points=planned,
     )
     for part in (warm_up, reader):
         part.end()
@@ -229,6 +195,8 @@ def _check_references(preset: Preset, where: str) -> None:
     }
     if not 1 <= len(preset.contrasts) <= MAX_CONTRASTS:
         raise PresetError(f"{where}: contrasts: declare 1 to {MAX_CONTRASTS}")
+    if preset.points:  # have been looked up
+        return
     twin = preset.a_a
     if (twin.arm, twin.statistics, twin.level) not in cells:
         raise PresetError(f"{where}: a_a: is not one of the cells")

@@ -22,6 +22,7 @@ from experiment import (
     mounts,
     perturbations,
     source,
+    switch_load,
     trial,
     workloads,
 )
@@ -99,6 +100,7 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: gu
         account,
         folder.log,
         workloads.IdleProcesses(plan["paths"]["build"], folder.log / "workload.stderr"),
+        switch_load.SwitchLoad(plan["paths"]["build"], folder.log / "load.stderr", account),
         guardian.announce,
         marks=exact.Marks() if plan.get("backend") == "exact" else exact.NoMarks(),
     )
@@ -112,6 +114,7 @@ def _execute(plan: dict[str, Any], folder: RunFolder, resume: bool, guardian: gu
         pass
     finally:
         setting.idle.stop()
+        setting.load.stop()
         for log in folder.log.glob("*.stderr"):
             if log.stat().st_size == 0:
                 log.unlink()

@@ -67,7 +67,8 @@ def _settled(
     it would have shown, and the load is set up anew.
     """
     for attempt in range(_ATTEMPTS):
-        setting.idle.ensure(trial["processes"])
+        setting.load.ensure(trial)  # first: its tasks are some of the processes
+        setting.idle.ensure(trial["processes"], trial.get("threads_per_process", 1))
         try:
             measure(trial, setting, row, scrapes)
             return
@@ -103,6 +104,11 @@ def _planned(trial: dict[str, Any], setting: Setting) -> Row:
         "instrument": _instrument(trial["kind"], setting),
         "workload": trial.get("workload"),
         "pace": trial.get("pace"),
+        "pause_us": trial.get("pause_us"),
+        "point": trial.get("point"),
+        "threads_per_process": trial.get("threads_per_process"),
+        "switches_target": trial.get("switches_per_s"),
+        "switching_tasks": trial.get("switching_tasks"),
         "processes_target": trial["processes"],
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

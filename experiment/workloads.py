@@ -6,23 +6,19 @@ The generators are small C programs that end by themselves and die with the runn
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
-import select
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiment import kernel, loads
+from experiment import generator, kernel, loads, switch_load
 from experiment.accounting import machine
-from experiment.collector import Failed, spawn
+from experiment.collector import Failed
 from experiment.loads import Load, known_use
 
-_START_DEADLINE_S = 120.0
 _GENERATOR_AND_AGENT = 2
 
 
@@ -38,16 +34,19 @@ class IdleProcesses:
         self._program = os.path.join(build, "idle_processes")
         self._log = log
         self._pid = 0
+        self._threads = 1
 
-    def ensure(self, target: int | None) -> None:
+    def ensure(self, target: int | None, threads: int = 1) -> None:
         """Make the machine have ``target`` processes, one coming agent included; None: as it is.
 
-        Raises Failed if it already has more or the generator cannot start.
+        Idle ones have so many ``threads`` each. Raises Failed if the machine already has more
+        processes or the generator cannot start.
         """
         if target is None:
             self.stop()
             return
-        if abs(machine.processes() + 1 - target) <= tolerance(target):
+        near = abs(machine.processes() + 1 - target) <= tolerance(target)
+        if near and (threads == self._threads or not self._pid):
             return
         self.stop()
         idle = target - machine.processes() - _GENERATOR_AND_AGENT
@@ -58,41 +57,17 @@ class IdleProcesses:
             )
         if idle <= 0:
             return
-        read_end, write_end = os.pipe2(os.O_CLOEXEC)
-        high_end = fcntl.fcntl(write_end, fcntl.F_DUPFD_CLOEXEC, 10)
-        os.close(write_end)
-        try:
-            words = [self._program, "--count", str(idle)]
-            self._pid = spawn(words, self._log, high_end)
-        finally:
-            os.close(high_end)
-        try:
-            started = select.select([read_end], [], [], _START_DEADLINE_S)[0]
-            if not started or os.read(read_end, 64) != b"ready\n":
-                self.stop()
-                raise Failed(f"{idle} idle processes could not be started: {_tail(self._log)}")
-        finally:
-            os.close(read_end)
+        words = [self._program, "--count", str(idle)]
+        if threads > 1:
+            words += ["--threads", str(threads)]
+        self._pid = generator.start(words, self._log, f"{idle} idle processes")
+        self._threads = threads
 
     def stop(self) -> None:
         """End them all."""
         if self._pid:
-            pid, self._pid = self._pid, 0
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
-            until = time.monotonic() + 20
-            while os.waitpid(pid, os.WNOHANG)[0] == 0:
-                if time.monotonic() > until:
-                    os.kill(pid, signal.SIGKILL)
-                time.sleep(0.005)
-
-
-def _tail(log: Path) -> str:
-    try:
-        lines = log.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        return "no reason given"
-    return lines[-1] if lines else "no reason given"
+            pid, self._pid, self._threads = self._pid, 0, 1
+            generator.stop(pid)
 
 
 def run(words: list[str], deadline_s: float) -> dict[str, Any]:
@@ -159,6 +134,8 @@ def words_of(build: str, load: Load) -> list[str]:
 def programs(trial: Mapping[str, Any]) -> set[str]:
     """Names of the generators that a trial needs."""
     needed = {"idle_processes"} if trial["processes"] is not None else set()
+    if trial.get("switches_per_s"):
+        needed.add(switch_load.PROGRAM)
     if trial["kind"] == "external":
         program, _ = loads.COUNTED[trial.get("workload", "switch")]
         needed |= {program} | ({"exec_step"} if trial.get("workload") == "exec" else set())

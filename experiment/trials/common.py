@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiment import workloads
+from experiment import switch_load, workloads
 from experiment.accounting import Account, Group, bpf_stats, exact, harness
 from experiment.collector import Collector, command_line
 
@@ -28,6 +28,7 @@ class Setting:
     account: Account
     log_folder: Path
     idle: workloads.IdleProcesses
+    load: switch_load.SwitchLoad
     announce: Callable[[int], None] = lambda process_group: None
     drivers: list[int] = field(default_factory=harness.drivers)
     marks: exact.Marks | exact.NoMarks = field(default_factory=exact.NoMarks)

@@ -48,6 +48,7 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
     longest = max((s["cpu_ns"] or 0 for s in scrapes if s["in_window"]), default=0)
     if longest > interval_ms * 500_000:
         raise Invalid(f"a scrape took {longest / 1e6:.0f} ms, more than half an interval")
+    window.check_load(row, seen)
 
 
 def _judge(row: Row, planned: int | None) -> None:

@@ -16,5 +16,6 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
     interval_ms = int(trial["interval_ms"])
     row["interval_ms"] = interval_ms
     time.sleep(interval_ms / 2000)
-    window.measure(int(trial["window_s"] * 1e9), setting, row)
+    seen = window.measure(int(trial["window_s"] * 1e9), setting, row)
     row.update(processes_end=machine.processes(), threads=machine.threads())
+    window.check_load(row, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from experiment import workloads
+from experiment import switch_load, workloads
 from experiment.accounting import Group, bpf_stats, harness, machine, sleeps
 from experiment.trials.common import Invalid, Row, Setting, Unsettled, note_programs
 
@@ -14,10 +14,11 @@ _LOOK_S = 0.005
 
 
 class Window(NamedTuple):
-    """When it began (CLOCK_MONOTONIC, ns), and how often a silent agent went to sleep in it."""
+    """When it began (CLOCK_MONOTONIC, ns), how often a silent agent went to sleep in it, the load."""
 
     began_ns: int
     slept: int
+    load: switch_load.Seen
 
 
 def settle(row: Row) -> None:
@@ -52,6 +53,7 @@ def measure(
     slept = sleeps.count(silent or [])
     with harness.stopped(setting.polling):
         harness_before = harness.at_start(setting.drivers)
+        load_before = setting.load.read()
         agent_before = _agent_ns(group, row)
         began = time.monotonic_ns()
         setting.marks.begin()
@@ -60,17 +62,29 @@ def measure(
         setting.marks.end()
         ended = time.monotonic_ns()
         agent_after = _agent_ns(group, row)
+        load_after = setting.load.read()
         harness_after = harness.at_end(setting.drivers)
     slept = sleeps.count(silent or []) - slept
     bpf_after = programs.read() if programs else None
     seen = machine.read().since(machine_before, ended - began)
     harness_ns, wakeups = harness_after.since(harness_before)
     row.update(window_ns=ended - began, harness_ns=harness_ns, harness_wakeups=wakeups, **seen)
+    load = load_after.since(load_before)
+    if row["switches_target"] is not None:
+        row.update(load_switches=load.switches, load_ns=load.cpu_ns)
     if group:
         row["agent_ns"] = agent_after - agent_before
     if programs and bpf_before and bpf_after:
         note_programs(row, programs, bpf_before, bpf_after, row["statistics"] == "on")
-    return Window(began, slept)
+    return Window(began, slept, load)
+
+
+def check_load(row: Row, seen: Window) -> None:
+    """Raise Invalid where the load was not what the plan asked for."""
+    if row["switches_target"]:
+        fault = switch_load.fault(seen.load, row["window_ns"], row["switches_target"])
+        if fault:
+            raise Invalid(fault)
 
 
 def _agent_ns(group: Group | None, row: Row) -> int:

@@ -135,7 +135,7 @@ def test_a_run_without_root_knows_no_loaded_programs_and_is_read(copy: Path, sta
     ("damage", "place", "cause"),
     [
         (cut_last_line, "trials.csv, line", "half-written"),
-        (drop_column, "trials.csv, line 1", "column 'bpf_instructions' is missing"),
+        (drop_column, "trials.csv, line 1", "column 'pause_us' is missing"),
         (lambda f: rewrite(f, lines(f) + lines(f)[-1:]), "trials.csv, line", "trial"),
         (lambda f: rewrite(f, []), "trials.csv, line 1", "empty"),
         (lambda f: rewrite(f, [*lines(f)[:5], "1,2\n"]), "trials.csv, line 6", "2 fields"),

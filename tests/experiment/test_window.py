@@ -14,6 +14,7 @@ from experiment.accounting import Account, Group, schedstat
 from experiment.accounting.group import start_ticks
 from experiment.trials import window
 from experiment.trials.common import Invalid
+from experiment.switch_load import SwitchLoad
 from experiment.workloads import IdleProcesses
 
 FAKE = str(Path(__file__).with_name("fake_collector.py"))
@@ -72,7 +73,12 @@ def test_an_agent_whose_account_ends_with_it_is_told_by_its_own_end(tmp_path: Pa
         "statistics": "off", "processes": None, "interval_ms": 200, "window_s": 0.6,
     }  # fmt: skip
     setting = trial.Setting(
-        {"mortal": arm}, {}, Vanishing(), tmp_path, IdleProcesses("", tmp_path / "idle.stderr")
+        {"mortal": arm},
+        {},
+        Vanishing(),
+        tmp_path,
+        IdleProcesses("", tmp_path / "idle.stderr"),
+        SwitchLoad("", tmp_path / "load.stderr", Vanishing()),
     )
     row, _ = trial.run(planned, setting)
     assert row["status"] == "failed"
