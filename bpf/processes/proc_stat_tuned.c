@@ -12,16 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector.h"
+#include "descriptors.h"
 #include "fork_counter.h"
 #include "processes.h"
 
 #define PID_LIMIT  (1 << 22) /* the largest pid_max of any kernel */
 #define LINE_BYTES 512	     /* reaches beyond field 22, whatever the numbers */
-#define SPARE_FDS  32	     /* for everything else that is open */
 
 struct watched {
 	uint32_t pid;
@@ -37,7 +36,7 @@ static size_t length, capacity;
 static uint32_t *place; /* position + 1 in the list, by pid; 0: not watched */
 static struct process_facts facts = {.idle_ns = -1};
 static uint64_t tick_ns;
-static long long vanished, denied, kept, most_kept = 1 << 30, reopened;
+static long long vanished, denied, kept, most_kept, reopened;
 static bool baseline = true;
 static DIR *proc;
 
@@ -220,19 +219,6 @@ static uint64_t scrape(void)
 	return at_ns;
 }
 
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < (rlim_t)most_kept)
-		most_kept = limit.rlim_cur;
-	most_kept = most_kept > SPARE_FDS ? most_kept - SPARE_FDS : 0;
-}
-
 static void open_proc(void)
 {
 	proc = opendir("/proc");
@@ -244,7 +230,7 @@ static void open_proc(void)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (place == MAP_FAILED)
 		collector_exit(EXIT_FAILED, "out of memory for an index of process ids");
-	raise_descriptor_limit();
+	most_kept = descriptors_to_keep();
 	fork_counter_open();
 }
 
