@@ -153,6 +153,14 @@ static __noinline __u32 settle(struct cpu_record *cpu, struct task_struct *task,
 	return NO_PLACE;
 }
 
+static __always_inline __u32 find(struct cpu_record *cpu, struct task_struct *task, bool entering)
+{
+	__u32 place = (task->pid & cpu->direct_mask) + 1;
+	struct task_slot *slot = slot_at(place);
+
+	return slot && holds(slot, task) ? place : settle(cpu, task, entering);
+}
+
 static __always_inline void leave(struct cpu_record *cpu, struct task_struct *task)
 {
 	__u32 place = cpu->running;
@@ -165,7 +173,7 @@ static __always_inline void leave(struct cpu_record *cpu, struct task_struct *ta
 			cpu->missed++;
 		if (!task->pid)
 			return;
-		place = settle(cpu, task, false);
+		place = find(cpu, task, false);
 		slot = slot_at(place);
 		if (!slot)
 			return;
@@ -188,16 +196,7 @@ static __always_inline void leave(struct cpu_record *cpu, struct task_struct *ta
 
 static __always_inline void enter(struct cpu_record *cpu, struct task_struct *task)
 {
-	__u32 place = IDLE;
-	struct task_slot *slot;
-
-	if (task->pid) {
-		place = (task->pid & cpu->direct_mask) + 1;
-		slot = slot_at(place);
-		if (!slot || !holds(slot, task))
-			place = settle(cpu, task, true);
-	}
-	WRITE_ONCE(cpu->running, place);
+	WRITE_ONCE(cpu->running, task->pid ? find(cpu, task, true) : IDLE);
 }
 
 static __always_inline int account(struct task_struct *prev, struct task_struct *next)
