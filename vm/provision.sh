@@ -103,6 +103,7 @@ set_up_python() {
   python=$(python_for_venv)
   key=$(venv_key "$python")
   venv_ready "$key" && return 0
+  [ ! -L "$venv" ] || rm -f "$venv" # a link to somebody else's: theirs is not ours to clear
   rm -f "$venv/probetax.stamp"
   # an interrupted attempt is gone on with, and started over only if that does not make it whole
   venv_works "$("$python" -I -S -c 'import sys; print(sys.version.split()[0])')" ||
