@@ -12,7 +12,7 @@ venv=$root/.venv
 log=$state/setup.log
 lock=$root/requirements.lock
 PYTHON_MB=770            # measured: .venv with every locked package, byte-compiled
-PACKAGES_MB=650          # measured: every Debian package with its dependencies, on a bare Debian 12
+PACKAGES_MB=730          # measured: every Debian package with its dependencies, on a bare Debian 12
 
 # shellcheck source=vm/packages.sh
 . "$root/vm/packages.sh"
