@@ -73,12 +73,16 @@ def test_a_half_made_environment_is_completed(installed: Any, damage: str) -> No
     assert (clone.root / ".venv/probetax.stamp").exists()
 
 
-def test_a_moved_clone_makes_its_environment_anew(installed: Any) -> None:
+def test_an_environment_of_another_place_is_made_anew_and_not_cleared_there(installed: Any) -> None:
     old = installed.root
     installed.root = old.rename(old.with_name("moved clone"))
+    there = (installed.root / ".venv").rename(installed.fake / "another's")
+    (installed.root / ".venv").symlink_to(there)
     done = installed("plan")
     assert done.returncode == 0, done.stderr
     assert str(old) not in (installed.root / ".venv" / "bin" / "pip").read_text()
+    assert str(old) in (there / "bin" / "pip").read_text()
+    assert (there / "probetax.stamp").exists()
 
 
 def test_a_changed_lock_is_installed(installed: Any) -> None:
