@@ -187,7 +187,9 @@ def test_counts_that_this_machine_exceeds_are_raised_where_they_are_named() -> N
             assert trial["processes"] == point["processes"]
             assert trial["processes"] >= 700 + trial["switching_tasks"] + 10
     assert {c["processes"] for c in made["contrasts"]} <= {p["processes"] for p in made["points"]}
-    assert any(note.startswith("point 1: 600 processes cannot be reached") for note in made["notes"])
+    assert any(
+        note.startswith("point 1: 600 processes cannot be reached") for note in made["notes"]
+    )
 
 
 # Presets
