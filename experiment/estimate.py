@@ -141,8 +141,8 @@ def _emulation_seconds(
 ) -> float:
     """What a trial of a design point takes of one of the host's cores."""
     lasts = trial_seconds(trial, arm)
-    each = IDLE_INSTRUCTIONS + trial["switches_per_s"] * SWITCH_INSTRUCTIONS
-    instructions = lasts * each
+    each: float = IDLE_INSTRUCTIONS + trial["switches_per_s"] * SWITCH_INSTRUCTIONS
+    instructions: float = lasts * each
     if arm and arm["source"] == "proc":
         scrapes = lasts * 1000 / trial["interval_ms"]
         instructions += scrapes * trial["processes"] * READ_INSTRUCTIONS

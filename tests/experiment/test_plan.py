@@ -527,7 +527,8 @@ def test_bad_parameters_are_one_clear_line(root: Path, keys: Any, words: str) ->
 
 def test_unknown_names_list_the_known_ones(root: Path) -> None:
     with pytest.raises(
-        PlanError, match="unknown study 'proceses'; known are processes, gauges, accounts, crossover"
+        PlanError,
+        match="unknown study 'proceses'; known are processes, gauges, accounts, crossover",
     ):
         make(root, "proceses")
     with pytest.raises(PlanError, match="unknown preset 'fast'; processes knows quick"):
