@@ -84,7 +84,7 @@ def test_processes_whose_ids_fall_on_one_slot_are_kept_apart(
 
 
 def test_slots_of_displaced_tasks_are_used_again(large_ids: None, start: Start) -> None:
-    """Of 1,056 slots 1,024 are direct; one after another, more are displaced than the rest holds."""
+    """Of 1,056 slots 1,024 are direct; more tasks are displaced in turn than the rest holds."""
     collector = start("sched_switch", 20, "--slots", "1056", "--dump")
     keeper = _family([0], "--cpu-ms", 60_000, "--duty", 5)[0]
     known = []
