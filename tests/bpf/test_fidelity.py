@@ -127,7 +127,7 @@ def test_agrees_with_the_process_itself(
 
 
 @pytest.mark.parametrize(
-    "name", ["proc_stat", "proc_stat_tuned", "sched_switch", "psutil_processes"]
+    "name", ["proc_stat", "proc_stat_tuned", "sched_switch", "task_iter", "psutil_processes"]
 )
 def test_start_time_is_field_22(start: Start, name: str) -> None:
     with subprocess.Popen([str(BUILD / "spin"), "--cpu-ms", "100000"]) as process:
