@@ -24,6 +24,7 @@ from experiment.plan import PlanError
 BUILT_IN: dict[str, dict[str, Any]] = {
     "null_agent": {"study": "processes", "source": "none"},
     "proc_stat": {"source": "proc", "dump": True},
+    "proc_stat_tuned": {"source": "proc", "dump": True},
     "sched_switch_published": {"source": "ebpf", "context": "both", "dump": True},
     "sched_switch": {"source": "ebpf", "context": "both", "dump": True},
     "top": {"source": "proc", "ready": {"after_s": 1.2}, "sleeps_per_scrape": 1},
