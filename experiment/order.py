@@ -101,7 +101,12 @@ def _block(
 
 
 def _cost(layout: Layout, cell: Cell, window_ms: int, warm_up: bool) -> dict[str, Any]:
-    trial = {"kind": "cost", "arm": cell.arm, "replica": cell.replica, "statistics": cell.statistics}
+    trial = {
+        "kind": "cost",
+        "arm": cell.arm,
+        "replica": cell.replica,
+        "statistics": cell.statistics,
+    }
     if cell.point:
         return trial | cell.point.factors() | ({"window_s": window_ms / 1000} if warm_up else {})
     return trial | {

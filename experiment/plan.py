@@ -183,7 +183,9 @@ def _armed(
         picked = {
             name: arm
             for name, arm in known.items()
-            if arm["study"] == study and name not in named and arm["source"] != "none"
+            if arm["study"] == study
+            and name not in named
+            and arm["source"] != "none"
             and not preset.points
         }
         if picked:
