@@ -12,9 +12,9 @@ import pytest
 from experiment import trial
 from experiment.accounting import Account, Group, schedstat
 from experiment.accounting.group import start_ticks
+from experiment.switch_load import SwitchLoad
 from experiment.trials import window
 from experiment.trials.common import Invalid
-from experiment.switch_load import SwitchLoad
 from experiment.workloads import IdleProcesses
 
 FAKE = str(Path(__file__).with_name("fake_collector.py"))
