@@ -182,6 +182,8 @@ def held_out(r: Results) -> Table | None:
                 each,
             ]
         )
+    if not rows:
+        return None
     head = ["collector", "points", "median error", "largest", "at most 10 %", "point: error"]
     note = "Error: fitted / measured − 1 (median: without its sign) at points not fitted to."
     return make_table("held_out", rows, head, shown, note)
