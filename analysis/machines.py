@@ -21,6 +21,7 @@ import numpy as np
 
 from analysis import workers
 from analysis.contrasts import evaluate
+from analysis.crossover.cells import has_points
 from analysis.exact import BACKEND
 from analysis.load import RunError, find_runs, load_run
 from analysis.measures import LEFT_ALONE, Measures
@@ -53,6 +54,8 @@ def brief(run_dir: Path) -> Summary | str:
         "trials": len(run.trials),
         "contrasts": [],
     }
+    if has_points(run):
+        return made  # its contrasts are of points, not of numbers of processes
     for e in evaluate(Measures(run), beside=()):
         keys = ("id", "numerator", "denominator", "statistics", "measure", "verdict", "why")
         entry = {key: e[key] for key in keys}

@@ -49,8 +49,10 @@ def groups(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
     """Runs of one study, preset and machine that can be pooled, where there are two or more.
 
     Keys study, preset, machine (8 hexadecimal digits), runs (summaries, oldest first), left_out
-    [{run, reason}]: the preset's other runs, with what keeps each from being pooled.
+    [{run, reason}]: the preset's other runs, with what keeps each from being pooled. A run of
+    design points is not one of them: its levels are no numbers of processes.
     """
+    summaries = [s for s in summaries if not s.get("crossover")]
     made = []
     kinds = dict.fromkeys((s["study"], s["preset"], machine_key(s)) for s in summaries)
     for study, preset, machine in sorted(kinds):

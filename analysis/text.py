@@ -23,6 +23,11 @@ def number(value: float | int | None, digits: int = 3) -> str:
     return f"{value:,.{places}f}".replace("-", "−")
 
 
+def about(value: float) -> str:
+    """Three significant digits, without zeros that say nothing: 60, 89.7, 100,000, 0.1."""
+    return f"{float(f'{value:.3g}'):,.10g}".replace("-", "−")
+
+
 def _signed(value: float, places: int) -> str:
     return f"{value:,.{places}f}".replace("-", "−")
 

@@ -24,7 +24,7 @@ from analysis.claims.answer import (
 )
 from analysis.claims.data import Claim
 from analysis.claims.evidence import Entry, Measured, Place, as_interval, folder_of
-from analysis.text import number, span
+from analysis.text import about, number, span
 
 
 def modelled(claim: Claim, index: Index) -> Entry | None:
@@ -47,7 +47,7 @@ def term(run: Entry, arm: str, name: str, scale: float, unit: str) -> Measured |
 def region(run: Entry, name: str) -> str:
     """From where to where something was measured: 60 to 5,000."""
     low, high = run["crossover"]["region"][name]
-    return f"{number(float(f'{low:.3g}'))} to {number(float(f'{high:.3g}'))}"
+    return f"{about(low)} to {about(high)}"
 
 
 def rises(claim: Claim, index: Index) -> Answer | None:
@@ -90,7 +90,7 @@ def fleet(claim: Claim, index: Index) -> Answer | None:
     word, distance = size(value, ours)
     said = f"{value:g} published, which lies {distance}; {over}"
     condition = (
-        f"a node has {count:,} processes, {number(entry['switches_per_s'])} context switches a "
+        f"a node has {count:,} processes, {about(entry['switches_per_s'])} context switches a "
         f"second and a scrape every {seconds:g} s"
     )
     return Answer(word or HOLDS_WHEN, said, measured, "" if word else condition, measured.runs)
@@ -121,13 +121,13 @@ def frontier(claim: Claim, index: Index) -> Answer:
         said = "where the two meet is not known within what was measured"
         return Answer(UNDETERMINED, f"{said}; {where}{aside}", measured, "", name)
     most = run["crossover"]["region"]["switches_per_s"][1]
-    below = number(float(f"{min(rate.low, most):.2g}"))
+    below = about(float(f"{min(rate.low, most):.2g}"))
     condition = f"a node switches fewer than {below} times a second, at {where}"
     near = float(f"{rate.estimate:.3g}") if rate.estimate else 0.0
     high = None if rate.high is None else float(f"{rate.high:.3g}")
     band = span(float(f"{rate.low:.3g}"), high, near)
     beyond = "" if entry["measured"] else ", beyond what was measured"
-    said = f"the two cost the same at {number(near)} {band} switches a second{beyond}{aside}"
+    said = f"the two cost the same at {about(near)} {band} switches a second{beyond}{aside}"
     return Answer(HOLDS_WHEN, said, measured, condition, name)
 
 

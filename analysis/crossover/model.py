@@ -12,9 +12,17 @@ Literature
         interval over the units.
 
 Residuals are weighted by 1 / mean cost of the point: the spread of a cost grows with the cost, and
-unweighted the few dearest points alone would set every coefficient.  On the exact machine the units
-are perturbations and a value is given as median, least and greatest: a range, no confidence
-interval.
+unweighted the few dearest points alone would set every coefficient.
+
+Which terms a collector has, the non-negative fit of its means over blocks says; the value of those
+is then fitted in each block without that bound, so that their mean over blocks is the non-negative
+fit itself.  Bounded in each block by itself a term that is absent would be above 0 in every mean,
+and push the others down: in 300 simulations of the synthetic design with 5 % of noise and 12 blocks
+the 95 % intervals of the coefficients that matter then held the truth in 66 to 94 %, and in 93 to
+95 % as it is done here; with 3 blocks in 93 to 95 %.
+
+On the exact machine the units are perturbations and a value is given as median, least and greatest:
+a range, no confidence interval.
 """
 
 from __future__ import annotations
@@ -117,31 +125,45 @@ def not_varied(points: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def fit(arm: str, cells: pd.DataFrame, exact: bool, left_out: tuple[str, ...] = ()) -> Fit | None:
-    """Weighted non-negative least squares in each block of an arm's cells.
+    """The model of an arm's cells.
 
-    A block with fewer points than coefficients is left out. None without a block.
+    A block whose points cannot tell the terms apart is left out. None without a block.
     """
-    kept = [n for n, term in enumerate(TERMS) if term not in left_out]
-    means = cells.groupby("point")["cost"].transform("mean")
-    positive = means[means > 0]
+    means = cells.groupby("point")[[*CONDITIONS, "cost"]].mean()
+    positive = means["cost"][means["cost"] > 0]
     if positive.empty:
         return None
-    weights = 1.0 / means.clip(lower=float(positive.min()))  # noise can bring a mean below zero
+    weights = 1.0 / means["cost"].clip(lower=float(positive.min()))  # noise can take one below 0
+    allowed = [n for n, term in enumerate(TERMS) if term not in left_out]
+    whole = np.zeros(len(TERMS))
+    x, size = _scaled(means, weights)
+    whole[allowed] = nnls(x[:, allowed], _column(means, "cost") * weights.to_numpy(float))[0]
+    kept = np.flatnonzero(whole > 0)
     found: dict[int, Array] = {}
     for block, rows in cells.groupby("block"):
-        if len(rows) < len(kept):
-            continue
-        w = weights.loc[rows.index].to_numpy(dtype=np.float64)[:, None]
-        x = design(rows)[:, kept] * w
-        size = np.linalg.norm(x, axis=0)
-        size[size == 0] = 1.0
-        y = rows["cost"].to_numpy(dtype=np.float64) * w[:, 0]
-        coefficients = np.zeros(len(TERMS))
-        coefficients[kept] = nnls(x / size, y)[0] / size
-        found[int(str(block))] = coefficients
+        w = weights.loc[rows["point"]]
+        x, size = _scaled(rows, w)
+        y = _column(rows, "cost") * w.to_numpy(dtype=np.float64)
+        solved, _, rank, _ = np.linalg.lstsq(x[:, kept], y, rcond=None)
+        if rank == len(kept) and len(rows) >= len(allowed):
+            coefficients = np.zeros(len(TERMS))
+            coefficients[kept] = solved / size[kept]
+            found[int(str(block))] = coefficients
     if not found:
         return None
     return Fit(arm, exact, tuple(found), np.array(list(found.values())), left_out)
+
+
+def _column(frame: pd.DataFrame, name: str) -> Array:
+    return frame[name].to_numpy(dtype=np.float64)
+
+
+def _scaled(frame: pd.DataFrame, weights: pd.Series[float]) -> tuple[Array, Array]:
+    """The weighted design matrix with columns of length 1, and their lengths."""
+    x = design(frame) * weights.to_numpy(dtype=np.float64)[:, None]
+    size = np.linalg.norm(x, axis=0)
+    size[size == 0] = 1.0
+    return x / size, size
 
 
 def foretold(fitted: Fit, cells: pd.DataFrame) -> pd.DataFrame:

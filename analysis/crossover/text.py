@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.crossover.advice import newest
 from analysis.exact import BACKEND
-from analysis.text import number, span
+from analysis.text import about, span
 
 Summary = Mapping[str, Any]
 #: Pairs of the sentences: eBPF's hook against /proc, as published and both at their floor.
@@ -33,7 +33,7 @@ def _found(c: Mapping[str, Any], pair: tuple[str, str], processes: int) -> list[
 def _rate(value: Mapping[str, Any]) -> str:
     low, high = (None if v is None else float(f"{v:.3g}") for v in (value["low"], value["high"]))
     near = float(f"{value['estimate']:.3g}")
-    return number(near) + ("" if low is None and high is None else f" {span(low, high, near)}")
+    return about(near) + ("" if low is None and high is None else f" {span(low, high, near)}")
 
 
 def _one(c: Mapping[str, Any], e: Mapping[str, Any]) -> str:
@@ -43,7 +43,7 @@ def _one(c: Mapping[str, Any], e: Mapping[str, Any]) -> str:
     if not e["measured"]:
         region = c["region"]["switches_per_s"]
         if rate["estimate"] > region[1]:
-            return f"beyond the {number(region[1])} that were measured"
+            return f"beyond the {about(region[1])} that were measured"
         return f"{_rate(rate)}, beyond what was measured"
     return _rate(rate)
 

@@ -16,13 +16,13 @@ from analysis.crossover.outcome import ARTICLE, ARTICLE_INTERVAL_S, Crossover
 from analysis.crossover.verdicts import PAIRS
 from analysis.figures.style import BLACK, log_ticks, looks, new_figure
 from analysis.results import Results
-from analysis.text import number
+from analysis.text import about
 
 Row = dict[str, Any]
 GRID = 32  # cells of a panel's side
 LINE = 40  # points of a line
 SHADES = ((1.1, 0.10), (2.0, 0.30), (10.0, 0.55), (float("inf"), 0.85))  # ratio below, ink
-WORDS = ("within 10 %", "to 2×", "to 10×", "more")
+WORDS = ("less than 1.1×", "1.1 to 2×", "2 to 10×", "10× or more")
 PUBLISHED, FLOOR = "published", "floor"
 STYLES: dict[str, Any] = {PUBLISHED: "--", FLOOR: "-"}
 LABELS = {
@@ -97,16 +97,16 @@ def _measured(c: Crossover, interval: float) -> list[Row]:
     means: Any = c.cells[c.cells["arm"].isin(c.arms)].pivot_table(
         index="point", columns="arm", values="cost", aggfunc="median" if c.exact else "mean"
     )
-    for point, about in c.planned.items():
-        same = abs(int(about["interval_ms"]) / 1e3 - interval) < 1e-9
-        if not same or about["threads_per_process"] != 1 or point not in means.index:
+    for point, planned in c.planned.items():
+        same = abs(int(planned["interval_ms"]) / 1e3 - interval) < 1e-9
+        if not same or planned["threads_per_process"] != 1 or point not in means.index:
             continue
         costs = means.loc[point].dropna().sort_values()
         ratio = float(costs.iloc[1] / costs.iloc[0]) if len(costs) > 1 else None
         place = c.place(point)
         row: Row = {"kind": "point", "point": point, "processes": place["processes"]}
         row |= {"switches_per_s": place["switches_per_s"], "arm": str(costs.index[0])}
-        made.append({**row, "value": ratio, "held_out": bool(about.get("held_out"))})
+        made.append({**row, "value": ratio, "held_out": bool(planned.get("held_out"))})
     return made
 
 
@@ -188,7 +188,7 @@ def _legend(r: Results, rows: list[Row]) -> list[Any]:
         if any(row["kind"] == "line" and row["pair"] == pair and row["measured"] for row in rows):
             handles.append(Line2D([], [], color=BLACK, linestyle=STYLES[pair], label=LABELS[pair]))
     for (_, ink), word in zip(SHADES, WORDS, strict=True):
-        handles.append(Patch(facecolor=str(1 - ink), label=f"next one {word}"))
+        handles.append(Patch(facecolor=str(1 - ink), label=f"next one costs {word}"))
     ring: dict[str, Any] = {"markeredgecolor": BLACK, "markeredgewidth": 0.6, "linewidth": 0}
     handles.append(
         Line2D([], [], color="white", marker="o", **ring, label="measured, in its colour")
@@ -209,10 +209,10 @@ def caption(r: Results, rows: list[Row]) -> str:
         "was measured; the paler, the closer the next one. Lines: where two cost the same; bands: "
         f"{band}. Solid: the hook at its floor against the cheapest collector without one; dashed: "
         "the published pair. Markers: measured points, in the colour and shape of the one that was "
-        f"the cheapest there; {number(c.usual.threads)} further threads, "
-        f"{number(c.usual.active)} switching tasks. Dotted: the article's {counts} processes at "
+        f"the cheapest there; {about(c.usual.threads)} further threads, "
+        f"{about(c.usual.active)} switching tasks. Dotted: the article's {counts} processes at "
         "an interval of about 1 s; its switch rate is not known, the cross is this machine's idle "
-        f"one, {number(c.usual.switches_per_s)} a second."
+        f"one, {about(c.usual.switches_per_s)} a second."
     )
 
 

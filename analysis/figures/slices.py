@@ -14,7 +14,7 @@ from analysis.crossover.outcome import Crossover
 from analysis.figures.style import legend_of_arms, log_limits, log_ticks, looks, new_figure
 from analysis.results import Results
 from analysis.statistics.types import Array
-from analysis.text import number
+from analysis.text import about, number
 
 Row = dict[str, Any]
 GRID = 30  # points of a line
@@ -143,7 +143,7 @@ def caption(r: Results, rows: list[Row]) -> str:
     band = "ranges over perturbations" if c.exact else "pointwise 95 % t intervals over blocks"
     return (
         "The cost of each collector along one condition, the others held at "
-        f"{number(w.processes)} processes, {number(w.switches_per_s)} context switches a second "
+        f"{about(w.processes)} processes, {about(w.switches_per_s)} context switches a second "
         f"and a scrape every {w.interval_s:g} s. Lines: the cost model; bands: {band}; markers: "
         "points measured under the same other conditions. Both axes logarithmic."
     )

@@ -52,7 +52,8 @@ def model(r: Results) -> Table | None:
         for name in TERMS:
             value = fit.term(name)
             row |= ends(name, value)
-            text.append("not varied" if name in fit.left_out else interval(value))
+            none = "not varied" if name in fit.left_out else "0"
+            text.append(interval(value) if fit.coefficients[:, TERMS.index(name)].any() else none)
         error = c.held_out_error(arm)
         row |= {"blocks": len(fit.blocks), "held_out_median_error": error}
         rows.append(row)
@@ -63,8 +64,8 @@ def model(r: Results) -> Table | None:
     left = next(iter(c.fits.values())).left_out
     note = (
         f"{machine}. Cost per second = (scrape + processes + threads + switching tasks) / interval "
-        f"+ switches: {kind(c)}; weighted non-negative least squares in each of them, so that a "
-        "coefficient close to 0 is rather too large than too small. Off: median |fitted / "
+        f"+ switches: {kind(c)}; weighted least squares in each of them, of the terms that the "
+        "non-negative fit of the means has; the others are 0. Off: median |fitted / "
         f"measured − 1| at the {len(c.held_out)} points that were not fitted; at most "
         f"{100 * HELD_OUT_LIMIT:.0f} % is asked for."
     )
@@ -181,6 +182,8 @@ def held_out(r: Results) -> Table | None:
                 each,
             ]
         )
+    if not rows:
+        return None
     head = ["collector", "points", "median error", "largest", "at most 10 %", "point: error"]
     note = "Error: fitted / measured − 1 (median: without its sign) at points not fitted to."
     return make_table("held_out", rows, head, shown, note)

@@ -8,7 +8,7 @@ from analysis.crossover.outcome import Crossover, MeetingPoint
 from analysis.results import Results
 from analysis.statistics.intervals import Interval
 from analysis.tables.costs import Row, make_table
-from analysis.text import NOTHING, Table, ends, number, span
+from analysis.text import NOTHING, Table, about, ends, number, span
 
 
 def rate_text(value: Interval) -> str:
@@ -16,7 +16,7 @@ def rate_text(value: Interval) -> str:
     if value.estimate is None:
         return NOTHING
     low, high = (None if v is None else float(f"{v:.3g}") for v in (value.low, value.high))
-    text = number(value.estimate)
+    text = about(value.estimate)
     return text if low is None and high is None else f"{text} {span(low, high, value.estimate)}"
 
 
@@ -62,8 +62,8 @@ def break_even(r: Results) -> Table | None:
     )
     note = (
         f"{outcome.machine(r.run)}. Context switches of the whole machine a second at which both "
-        f"cost the same, with {ends_are}; {number(c.usual.threads)} further threads and "
-        f"{number(c.usual.active)} switching tasks. Below it the hook is cheaper, above it the "
+        f"cost the same, with {ends_are}; {about(c.usual.threads)} further threads and "
+        f"{about(c.usual.active)} switching tasks. Below it the hook is cheaper, above it the "
         "other. Beyond the measured region a rate is the model's word alone. The CSV has every "
         "pair of collectors."
     )

@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from analysis.levels import of_entry
 from analysis.measures import LEFT_ALONE, MEASURES, level_text
 from analysis.statistics.intervals import Interval
 from analysis.tables.costs import Row, make_table
 from analysis.text import NOTHING, Table, ends, interval, number, p_text, span
+
+
+def _where(pair: dict[str, Any]) -> str:
+    return level_text(of_entry(pair))
 
 
 def level(processes: int | None) -> str:
@@ -138,7 +143,7 @@ def a_a(summaries: list[dict[str, Any]], rate: Interval) -> Table:
         row |= {**ends("ratio", ratio), "p": p, "verdict": pair["verdict"]}
         rows.append(row)
         shown.append(
-            [s["run"], s["preset"], title, level(pair["processes"]), str(pair.get("blocks") or 0)]
+            [s["run"], s["preset"], title, _where(pair), str(pair.get("blocks") or 0)]
             + [times(ratio) if p is not None else NOTHING, p_text(p), pair["verdict"]]
         )
     hits = round((rate.estimate or 0) * rate.n)

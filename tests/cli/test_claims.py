@@ -125,3 +125,15 @@ def test_the_readme_shows_the_newest_finished_paper_run() -> None:
     assert readme.main_run([*runs, {**base, "run": "4", "preset": "quick"}])["run"] == "2"
     with pytest.raises(Problem, match="no finished paper run"):
         readme.main_run(runs[2:])
+
+
+def test_without_a_crossover_run_the_readme_and_the_advice_say_so(output: Path) -> None:
+    runs = index.of(output)["runs"]
+    assert readme.crossover(runs, output).startswith("Not yet measured: study `crossover`")
+    assert json.loads(claims.advice({"runs": runs})) == {"schema": 1, "models": []}
+
+
+def test_the_advice_file_is_what_the_shipped_runs_give() -> None:
+    """If this fails: ./study claims, and commit what it wrote."""
+    found = index.of(paths.DATA, index.shipped())
+    assert claims.ADVICE.read_text(encoding="utf-8") == claims.advice(found)

@@ -132,20 +132,25 @@ def disturbed(rows: list[Row], limits: dict[str, Any]) -> set[str]:
     windows = [row for row in rows if row["kind"] == "cost"]
     foreign = {}
     for row in windows:
-        known = sum(int(row[key] or 0) for key in ("agent_ns", "harness_ns", "bpf_run_ns"))
+        parts = ("agent_ns", "harness_ns", "bpf_run_ns", "load_ns")
+        known = sum(int(row.get(key) or 0) for key in parts)
         foreign[row["trial"]] = 100 * (int(row["busy_ns"]) - known) / int(row["window_ns"])
     usual: dict[str, list[float]] = defaultdict(list)
     for row in windows:
-        usual[row["processes_target"]].append(foreign[row["trial"]])
+        usual[level(row)].append(foreign[row["trial"]])
     gone = set()
     for row in windows:
         loads = {
             "steal_percent_core": 100 * int(row["steal_ns"]) / int(row["window_ns"]),
-            "foreign_percent_core": foreign[row["trial"]] - median(usual[row["processes_target"]]),
+            "foreign_percent_core": foreign[row["trial"]] - median(usual[level(row)]),
         }
         if any(limits.get(key) is not None and load > limits[key] for key, load in loads.items()):
             gone.add(row["block"])
     return gone
+
+
+def level(row: Row) -> str:
+    return row.get("point") or row["processes_target"]
 
 
 def _slope(points: list[tuple[float, float, float]]) -> float:

@@ -18,6 +18,7 @@ from cli import claims
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from raw_points import TERMS, Points
 from raw_rows import Raw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,6 +120,10 @@ def test_a_measured_number_is_followed_to_its_table_and_to_raw_rows(entry: dict[
         "arms": follow_cell,
         "scaling": follow_line,
         "fidelity": follow_fidelity,
+        "point_verdicts": follow_point,
+        "model": follow_term,
+        "fleet": follow_fleet,
+        "break_even": follow_break_even,
     }
     assert follow[Path(place["table"]).stem](entry, row) == pytest.approx(
         float(row[column]), rel=1e-5
@@ -151,6 +156,41 @@ def follow_line(entry: dict[str, Any], row: dict[str, str]) -> float:
     found = raw(entry["run"])
     assert (row["measure"], found.plan["interval_ms"]) == ("headline", 1000)
     return found.slope(row["arm"]) / 100 * 1e9  # percent of a core for 1 s -> ns
+
+
+def follow_point(entry: dict[str, Any], row: dict[str, str]) -> float:
+    found = Points(raw(entry["run"]))
+    return found.ratio(row["numerator"], row["denominator"], int(row["point"]))
+
+
+def follow_term(entry: dict[str, Any], row: dict[str, str]) -> float:
+    blocks = Points(raw(entry["run"])).model(row["arm"]).values()
+    return mean(block[TERMS.index(entry["place"]["column"])] for block in blocks)
+
+
+def _apart(points: Points, first: str, second: str) -> list[Any]:
+    """Coefficients of the first less those of the second, a block each."""
+    one, other = points.model(first), points.model(second)
+    return [one[block] - other[block] for block in sorted(set(one) & set(other))]
+
+
+def follow_fleet(entry: dict[str, Any], row: dict[str, str]) -> float:
+    points = Points(raw(entry["run"]))
+    threads, tasks, idle = points.usual()
+    assert float(row["switches_per_s"]) == pytest.approx(idle, rel=1e-4)
+    per, count = 1 / float(row["interval_s"]), float(row["processes"])
+    where = [per, count * per, threads * per, tasks * per, idle]
+    apart = _apart(points, row["numerator"], row["denominator"])
+    return mean(float(each @ where) for each in apart) / 1e6
+
+
+def follow_break_even(entry: dict[str, Any], row: dict[str, str]) -> float:
+    points = Points(raw(entry["run"]))
+    threads, tasks, _ = points.usual()
+    count = float(row["processes"])
+    apart = _apart(points, row["flatter"], row["steeper"])
+    scrape = mean(float(each[:4] @ [1, count, threads, tasks]) for each in apart)
+    return scrape / float(row["interval_s"]) / -mean(each[4] for each in apart)
 
 
 def follow_fidelity(entry: dict[str, Any], row: dict[str, str]) -> float:

@@ -1,0 +1,74 @@
+"""The model's file: what `./study advise` reads, and the README's block, from summaries alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from analysis.crossover import advice, text
+from analysis.crossover.model import TERMS
+from analysis.crossover.outcome import Crossover
+from analysis.crossover.summary import summary
+
+
+def run(c: Crossover, preset: str = "paper", name: str = "20260101T000000Z-x-0") -> dict[str, Any]:
+    """A run's summary with what is read here."""
+    backend = "exact" if c.exact else "here"
+    files = [f"tables/{n}.md" for n in ("break_even", "points", "held_out", "model", "fleet")]
+    made = {"study": "crossover", "run": name, "preset": preset, "finished": True, "files": files}
+    made |= {"backend": backend, "started_utc": "2026-01-01T00:00:00Z", "crossover": summary(c)}
+    found: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
+    return found
+
+
+def test_without_a_run_there_is_no_model_and_the_readme_says_so() -> None:
+    assert json.loads(advice.text([])) == {"schema": 1, "models": []}
+    assert advice.text([{"finished": True}]) == advice.text([])
+    assert text.block([], str, str).startswith("Not yet measured: study `crossover`")
+
+
+def test_the_live_model_comes_first_then_the_exact_one(live: Crossover, counted: Crossover) -> None:
+    made = json.loads(advice.text([run(counted, "exact"), run(live)]))
+    assert [(m["backend"], m["unit"]) for m in made["models"]] == [
+        ("here", "ns"),
+        ("exact", "instructions"),
+    ]
+    first = made["models"][0]
+    assert first["run"] == "crossover/20260101T000000Z-x-0" and first["cpus"] == 2
+    assert first["machine"] == "2 CPUs, synthetic CPU, Linux 6.1.0-synthetic"
+    assert set(first["region"]) == {
+        "processes", "threads", "switches_per_s", "active_tasks", "interval_s",
+    }  # fmt: skip
+    arm = first["arms"]["sched_switch"]
+    assert arm["answers"] == "processes" and len(arm["blocks"]) == 3
+    assert all(tuple(block) == TERMS for block in arm["blocks"])
+    per_switch = sum(block["per_switch"] for block in arm["blocks"]) / 3
+    assert per_switch == pytest.approx(live.fits["sched_switch"].term("per_switch").estimate)
+    assert 0 <= arm["held_out_median_error"] < 0.1
+
+
+def test_the_weightiest_then_the_newest_run_speaks(live: Crossover) -> None:
+    runs = [run(live, "quick", "3"), run(live, "paper", "1"), run(live, "paper", "2")]
+    found = advice.newest(runs)
+    assert found is not None and found["run"] == "2"
+    assert advice.newest([{**runs[1], "finished": False}, runs[0]]) == runs[0]
+    assert advice.newest(runs, "exact") is None
+
+
+def test_the_sentence_says_where_each_pair_meets(live: Crossover) -> None:
+    said = text.sentence(run(live))
+    assert said.startswith("As published, at 600 processes eBPF as published costs more than")
+    assert "beyond the 100" in said and "with a scrape every 1 s" in said
+    assert "With both at their floor, at 600 processes eBPF, corrected costs more than" in said
+
+
+def test_the_readme_block_has_sentences_map_model_and_links(live: Crossover) -> None:
+    made = run(live)
+    made["files"].append("figures/map-7in.svg")
+    said = text.block([made], lambda path: f"data/{path}", lambda path: f"| table of {path} |")
+    assert "As published" in said and "2 CPUs, synthetic CPU" in said
+    assert "(data/crossover/20260101T000000Z-x-0/figures/map-7in.svg)" in said
+    assert "| table of crossover/20260101T000000Z-x-0/tables/model.md |" in said
+    assert "[what a fleet saves](data/crossover/" in said
