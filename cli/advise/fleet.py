@@ -85,7 +85,9 @@ def parse(text: str, name: str = "the file") -> list[Node]:
             try:
                 node = _node(row, places, width)
                 if node.name in seen:
-                    raise _Wrong(f"node {node.name} stands in line {seen[node.name]} already")
+                    raise _Wrong(
+                        f"node {shown(node.name)} stands in line {seen[node.name]} already"
+                    )
                 seen[node.name] = rows.line_num
                 nodes.append(node)
             except _Wrong as error:
@@ -121,7 +123,7 @@ def _header(row: list[str], name: str, line: int) -> dict[str, int]:
             places[column] = found[0]
     missing = [COLUMNS[column][0] for column in NEEDED if column not in places]
     if missing:
-        told = ", ".join(cell for cell in written if cell)[:80]
+        told = shown(", ".join(cell for cell in written if cell), 80)
         raise Problem(
             f"{name}, line {line}: no column {' and no '.join(missing)} among '{told}': the first"
             " line names the columns node, processes, switches/s"
@@ -155,6 +157,12 @@ def _node(row: list[str], places: dict[str, int], width: int) -> Node:
                 values.get("interval"))  # fmt: skip
 
 
+def shown(text: str, most: int = 40) -> str:
+    """A cell as one line can hold it: cut, and without what does not print."""
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    return "".join(character if character.isprintable() else "?" for character in cut)
+
+
 def _number(text: str, column: str, needed: bool) -> float | None:
     text = text.strip()
     if not text and not needed:
@@ -165,4 +173,4 @@ def _number(text: str, column: str, needed: bool) -> float | None:
         cure = "write the number with a decimal point and no thousands separator"
     else:
         cure = "give a number from 0 on"
-    raise _Wrong(f"{column} is '{text[:40]}': {cure}" if text else f"{column} is empty: {cure}")
+    raise _Wrong(f"{column} is '{shown(text)}': {cure}" if text else f"{column} is empty: {cure}")

@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 
 from cli.advise.coefficients import Model
+from cli.advise.fleet import shown as shown_name
 from cli.advise.forms import Interval
 from cli.advise.model import CHEAPER, INDISTINGUISHABLE, UNDETERMINED
 from cli.advise.survey import NodeAnswer, Survey
@@ -87,9 +88,8 @@ def _exact(value: float) -> Interval:
 
 def _node(answer: NodeAnswer) -> str:
     node = answer.node
-    name = node.name if len(node.name) <= 40 else node.name[:39] + "…"
-    printable = "".join(c if c.isprintable() else "?" for c in name)
-    return f"{printable} ({number(node.processes)} processes, {number(node.switches)} switches/s)"
+    about = f"{number(node.processes)} processes, {number(node.switches)} switches/s"
+    return f"{shown_name(node.name)} ({about})"
 
 
 def as_csv(model: Model, surveys: Sequence[Survey]) -> str:

@@ -149,11 +149,11 @@ def _summed(
     if not rows:
         return Survey(interval_s, answers, 0, (), None, known, None, verdicts, (), ())
     level = model.level
-    lows, highs = ([row[1][end] for row in rows] for end in (0, -1))
+    sums = [_sum(row[1][end] for row in rows) for end in (0, -1)]
     counts = Counter(row[0].least for row in rows)
     totals = []
     for arm in arms.values():
-        whole = (combined([(arm, _sum(xs))], level) for xs in (lows, highs))
+        whole = (combined([(arm, x)], level) for x in sums)
         totals.append(Total(arm.name, arm.title, next(whole).hull(next(whole)), counts[arm.name]))
     totals.sort(key=lambda total: total.cost.estimate)
     best, saving = [], []
@@ -164,7 +164,7 @@ def _summed(
         ]
         best.append(combined(chosen, level))
         if known is not None:
-            run = (arms[known], _sum(row[1][end] for row in rows))
+            run = (arms[known], sums[end])
             less = [(arm, [-v for v in x]) for arm, x in chosen]
             saving.append(combined([run, *less], level))
     single = totals[0].arm
@@ -189,4 +189,4 @@ def _saved(answer: NodeAnswer) -> float:
 
 
 def _sum(rows: Iterable[Features]) -> list[float]:
-    return [math.fsum(values) for values in zip(*rows)] or [0.0] * 5
+    return [sum(values) for values in zip(*rows)] or [0.0] * 5

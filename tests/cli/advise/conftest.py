@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 NAMES = ("fixed", "per_process", "per_thread", "per_active", "per_switch")
-#: ns per scrape, process, thread, active task and switch, about as a small virtual machine has them.
+#: ns per scrape, process, thread, active task and switch.
 MADE = {
     "null_agent": ("sleeping only", (70_000.0, 0.0, 0.0, 0.0, 0.0)),
     "proc_stat": ("/proc polling", (150_000.0, 20_000.0, 900.0, 0.0, 0.0)),
@@ -38,7 +38,7 @@ def made(blocks: int = BLOCKS, spread: float = SPREAD, unit: str = "ns") -> dict
         ]
         arms[name] = {"title": title, "answers": "processes", "blocks": rows,
                       "held_out_median_error": 0.04}  # fmt: skip
-    other = {key: 1.0 for key in NAMES}
+    other = dict.fromkeys(NAMES, 1.0)
     arms["cgroup_cpu_stat"] = {"title": "cpu.stat", "answers": "containers", "blocks": [other]}
     return {
         "schema": 1,
