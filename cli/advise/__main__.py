@@ -1,4 +1,4 @@
-"""``python3 -I -S <root>/cli/advise``: the command without any set-up.
+"""``python3 -B -I -S <root>/cli/advise``: the command without any set-up.
 
 Isolated mode leaves the clone out of the import path, hence the lines below.
 """
@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.dont_write_bytecode = True  # the clone may be another user's
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
     from cli.advise import command
