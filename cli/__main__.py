@@ -14,7 +14,7 @@ from cli.problem import Problem, did_you_mean
 HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
 COMMANDS = (
     "run", "plan", "figures", "claims", "validate", "report", "review", "doctor", "lab", "exact",
-    "compare-upstream",
+    "compare-upstream", "advise",
 )  # fmt: skip
 
 
@@ -109,6 +109,10 @@ def dispatch(command: str, words: Sequence[str]) -> int:
         from cli.upstream import command as upstream
 
         return upstream.command(words)
+    if command == "advise":
+        from cli.advise import command as advise
+
+        return advise.command(words)
     raise Problem(f"unknown command '{command}'{did_you_mean(command, COMMANDS)}")
 
 
