@@ -33,7 +33,7 @@ _PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 _PACKAGES = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 _MACHINES = {
     # without hpet and with a trusted TSC the clock is read without leaving the guest
-    # QEMU 7.2's AVX is new and no faster than what it emulates otherwise
+    # without AVX, which is new in QEMU 7.2: with it a notebook's kernel has died
     "x86_64": ("-machine", "q35,hpet=off", "-cpu", "max,avx=off,avx2=off,fma=off,f16c=off"),
     # without impdef, emulated pointer authentication takes half of all time
     "aarch64": ("-machine", "virt", "-cpu", "max,pauth-impdef=on"),
