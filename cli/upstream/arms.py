@@ -6,7 +6,6 @@ import json
 import math
 import os
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,27 @@ QUESTIONS = {
     "processes": "CPU time of every process since the previous scrape",
     "gauges": "CPU time of the machine by mode",
 }
-_IN_MOUNTS = """
-import os, sys
+#: How long a collector is watched before it counts as started, in seconds.
+TRIED_S = 2.0
+DEADLINE_S = 60
+#: Starts it where the runner would, in mounts with tracefs, and as root where that can be.
+_TRY = """
+import subprocess, sys
 sys.path.insert(0, sys.argv[1])
 from experiment import mounts
 mounts.prepare()
-os.execv(sys.argv[2], sys.argv[2:])
+child = subprocess.Popen(sys.argv[3:], stdin=subprocess.DEVNULL)
+try:
+    child.wait(float(sys.argv[2]))
+    sys.exit(f"ended with status {child.returncode}, and said nothing")
+except subprocess.TimeoutExpired:
+    child.terminate()
+try:
+    child.wait(10)
+except subprocess.TimeoutExpired:
+    child.kill()
+    sys.exit("does not end when it is told to (SIGTERM)")
 """
-#: How long a collector is watched before it counts as started, in seconds.
-TRIED_S = 1.5
 
 
 def describe(program: Program, tree: Tree, build: Path, interval_ms: int) -> dict[str, Any]:
@@ -79,33 +90,21 @@ def write(arm: Mapping[str, Any], folder: Path) -> Path:
 
 def why_not(program: Program, build: Path) -> str | None:
     """Start it as a run would; None if it goes on, else what it said as it ended."""
-    # in the runner's own mounts, where tracefs is
-    words = [paths.SYSTEM_PYTHON, "-I", "-S", "-B", "-c", _IN_MOUNTS, str(paths.ROOT)]
+    words = [paths.SYSTEM_PYTHON, "-I", "-S", "-B", "-c", _TRY, str(paths.ROOT), str(TRIED_S)]
     words += [str(build / program.name), "--interval-ms", "100", "--quiet"]
     if program.ebpf and os.geteuid() and sudo_is_free():
         words = ["sudo", "-n", *words]
     try:
-        process = subprocess.Popen(
+        done = subprocess.run(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace",
+            text=True, errors="replace", timeout=DEADLINE_S,
         )  # fmt: skip
     except OSError as error:
-        return str(error.strerror)
-    with process:
-        until = time.monotonic() + TRIED_S
-        while process.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
-        if process.returncode is None:
-            process.terminate()  # sudo hands it on
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                return "does not end when it is told to (SIGTERM)"
-            return None
-        assert process.stdout is not None
-        said = [line.strip() for line in process.stdout if line.strip()]
-    return said[0] if said else f"ended with status {process.returncode}, and said nothing"
+        return f"{words[0]}: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"no answer within {DEADLINE_S} s"
+    said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return None if done.returncode == 0 else (said or ["no reason given"])[0]
 
 
 def add_contrasts(made: dict[str, Any], programs: Sequence[Program]) -> None:

@@ -271,3 +271,8 @@ def test_help_needs_nothing(clone: Any) -> None:
         assert done.returncode == 0 and "./study run" in done.stdout
     assert clone.snapshot() == before
     assert os.access(clone.root / "study", os.X_OK)
+
+
+def test_compare_upstream_gets_its_words_as_they_are(ready: Any) -> None:
+    done = ready("compare-upstream", "a clone", "--preset", "smoke")
+    assert done.stdout.endswith("reached compare-upstream a clone --preset smoke\n"), done.stderr
