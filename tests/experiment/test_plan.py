@@ -679,7 +679,8 @@ def test_broken_presets_are_one_clear_line(tmp_path: Path, old: str, new: str, w
 def test_limits_of_disturbed_blocks_travel_in_the_plan(root: Path) -> None:
     for study, name in ALL:
         made = make(root, study, name)["exclusion"]
-        if name == "smoke" or name.startswith("exact"):  # nothing disturbs an exact machine
+        # Nothing disturbs an exact machine; a load that is wanted would be foreign to a block.
+        if name == "smoke" or name.startswith("exact") or study == "crossover":
             assert made is None
         else:
             assert made == {"steal_percent_core": 5.0, "foreign_percent_core": 25.0}
