@@ -98,7 +98,7 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
     observe.whole()
     _note(f"watching this machine for {asked.seconds:g} s; nothing is attached")
     seen = observe.machine(asked.seconds, asked.intervals, _countdown(asked.seconds))
-    extra = max(0.0, seen.threads - seen.processes)
+    extra = max(chosen.region["threads"][0], seen.threads - seen.processes)
     points = []
     for every in asked.intervals:
         ran = seen.active[every]
@@ -116,6 +116,11 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
         f"the reading took {100 * seen.own_share:.2g} % of a core, and"
         f" {text.number(seen.own_switches)} of these switches a second",
     ]
+    if extra > seen.threads - seen.processes:
+        told.append(
+            f"fewer threads than on the measured machine: taken as {text.count(extra)} beyond the"
+            " first of each process"
+        )
     return points, told, vars(seen)
 
 
