@@ -118,13 +118,26 @@ def _model(entry: Any, where: str) -> Model:
     region = _mapping(given.get("region"), f"{where}.region")
     arms = _mapping(given.get("arms"), f"{where}.arms")
     made = [_arm(name, arm, f"{where}.arms.{name}") for name, arm in arms.items()]
-    answering = tuple(arm for arm in made if arm is not None)
+    kept = [arm for arm in made if arm is not None]
+    numbered = any("block" in block for arm in kept for block in arms[arm.name]["blocks"])
+    answering = _paired(kept, numbered)
     if not answering:
         raise Broken(f"{where}.arms has none that answers {QUESTION}")
     limits = {name: _range(region, name, f"{where}.region") for name in FACTORS}
     if limits["interval_s"][0] <= 0:
         raise Broken(f"{where}.region.interval_s starts at 0")
     return Model(texts[0], texts[1], texts[2], texts[3], confidence, limits, answering)
+
+
+def _paired(arms: list[Arm], numbered: bool) -> tuple[Arm, ...]:
+    """Collectors whose blocks have no number and differ in count share none: which is missing from
+    the shorter one cannot be known, so nothing is said of their difference."""
+    if numbered or len({len(arm.blocks) for arm in arms}) < 2:
+        return tuple(arms)
+    return tuple(
+        Arm(arm.name, arm.title, {1000 * place + n: row for n, row in arm.blocks.items()})
+        for place, arm in enumerate(arms)
+    )
 
 
 def _arm(name: str, entry: Any, where: str) -> Arm | None:
@@ -139,9 +152,9 @@ def _arm(name: str, entry: Any, where: str) -> Arm | None:
         at = f"{where}.blocks[{position}]"
         values = _mapping(block, at)
         number = values.get("block", position)  # named, or as they stand: what pairs two collectors
-        if type(number) is not int or number in made:
+        if type(number) not in (int, float) or number != number // 1 or number in made:
             raise Broken(f"{at}.block is {number!r}")
-        made[number] = tuple(_number(values, key, at) for key in NAMES)
+        made[int(number)] = tuple(_number(values, key, at) for key in NAMES)
     return Arm(name, _text(given, "title", where), made)
 
 

@@ -43,25 +43,23 @@ def command(words: Sequence[str]) -> int:
         from cli.advise import calibrate  # needs what the project needs
 
         calibrate.measure()
-    chosen = _model(asked)
-    content = _fleet(asked, chosen) if asked.fleet else _machine(asked, chosen)
+    models = _models(asked)
+    chosen = coefficients.choose(models, asked.model)
+    content = _fleet(asked, chosen) if asked.fleet else _machine(asked, models, chosen)
     print(content)
     sys.stdout.flush()
     return 0
 
 
-def _model(asked: Asked) -> Model:
-    """Of the named file; else of this machine, if it was calibrated; else the shipped one."""
+def _models(asked: Asked) -> list[Model]:
+    """Of the named file; else this machine's own, if it was calibrated, before the shipped ones."""
     if asked.coefficients is not None:
-        return coefficients.choose(coefficients.load(asked.coefficients), asked.model)
+        return coefficients.load(asked.coefficients)
     own = calibrated.models(_note)
-    shipped = coefficients.load(SHIPPED) if SHIPPED.exists() or not own else []
-    if asked.model is None and own:
-        return coefficients.choose(own)
-    return coefficients.choose([*own, *shipped], asked.model)
+    return [*own, *(coefficients.load(SHIPPED) if SHIPPED.exists() or not own else [])]
 
 
-def _machine(asked: Asked, chosen: Model) -> str:
+def _machine(asked: Asked, models: list[Model], chosen: Model) -> str:
     if asked.given:
         points, told, seen = _given(asked, chosen)
     else:
@@ -71,7 +69,14 @@ def _machine(asked: Asked, chosen: Model) -> str:
         made = plain.about(chosen)
         made |= {"observed": seen, "answers": [plain.answer(chosen, found) for found in answers]}
         return _json(made)
-    return "\n".join([*told, *text.measured_where(chosen), *text.machine(chosen, answers)])
+    lines = [*told, *text.measured_where(chosen), *text.machine(chosen, answers)]
+    beyond = [found.point for found in answers if found.outside]
+    for other in models if beyond else []:
+        covered = [p.interval_s for p in beyond if not model.outside(other, p)]
+        if other.is_time and covered:
+            every = ", ".join(text.count(interval) for interval in covered)
+            lines.append(f"every {every} s was measured on {other.machine}: --model {other.run}")
+    return "\n".join(lines)
 
 
 def _given(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str], None]:
@@ -93,7 +98,7 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
     observe.whole()
     _note(f"watching this machine for {asked.seconds:g} s; nothing is attached")
     seen = observe.machine(asked.seconds, asked.intervals, _countdown(asked.seconds))
-    extra = max(0.0, seen.threads - seen.processes)
+    extra = max(chosen.region["threads"][0], seen.threads - seen.processes)
     points = []
     for every in asked.intervals:
         ran = seen.active[every]
@@ -111,6 +116,11 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
         f"the reading took {100 * seen.own_share:.2g} % of a core, and"
         f" {text.number(seen.own_switches)} of these switches a second",
     ]
+    if extra > seen.threads - seen.processes:
+        told.append(
+            f"fewer threads than on the measured machine: taken as {text.count(extra)} beyond the"
+            " first of each process"
+        )
     return points, told, vars(seen)
 
 

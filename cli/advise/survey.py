@@ -77,10 +77,10 @@ class Survey:
 
 
 def point(model: Model, node: Node, interval_s: float) -> Point:
-    """A node as a point: as few threads as were measured where the file does not say."""
-    threads = model.region["threads"][0]
+    """A node as a point: with the fewest threads measured where it has fewer or does not say."""
+    threads = model.region["threads"][0]  # the measured machine's own
     if node.threads is not None:
-        threads = node.threads - node.processes
+        threads = max(threads, node.threads - node.processes)
     active = (
         possible_active(model, node.processes, threads, node.switches, interval_s)
         if node.active is None

@@ -40,6 +40,7 @@ def made(blocks: int = BLOCKS, spread: float = SPREAD, unit: str = "ns") -> dict
                       "held_out_median_error": 0.04}  # fmt: skip
     other = dict.fromkeys(NAMES, 1.0)
     arms["cgroup_cpu_stat"] = {"title": "cpu.stat", "answers": "containers", "blocks": [other]}
+    arms["another"] = {"answers": "gauges"}  # whatever it holds is not ours
     return {
         "schema": 1,
         "models": [

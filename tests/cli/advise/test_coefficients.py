@@ -40,12 +40,23 @@ def test_time_is_taken_before_instructions(content: Any, tmp_path: Path) -> None
 def test_blocks_may_name_their_number(content: Any, tmp_path: Path) -> None:
     named = content(blocks=3)
     arm = named["models"][0]["arms"]["task_iter"]
-    for block, number in zip(arm["blocks"], (1, 2, 4), strict=True):
+    for block, number in zip(arm["blocks"], (1, 2.0, 4), strict=True):
         block["block"] = number
     (tmp_path / "named.json").write_text(json.dumps(named))
     (model,) = coefficients.load(tmp_path / "named.json")
     (found,) = [arm for arm in model.arms if arm.name == "task_iter"]
     assert list(found.blocks) == [1, 2, 4]
+
+
+def test_unnumbered_blocks_of_different_counts_are_not_paired(
+    content: Any, tmp_path: Path
+) -> None:
+    short = content()
+    short["models"][0]["arms"]["task_iter"]["blocks"].pop(2)
+    (tmp_path / "short.json").write_text(json.dumps(short))
+    (model,) = coefficients.load(tmp_path / "short.json")
+    blocks = [set(arm.blocks) for arm in model.arms]
+    assert not any(one & other for one in blocks for other in blocks if one is not other)
 
 
 def _first(made: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +86,7 @@ def _block(made: dict[str, Any]) -> dict[str, Any]:
         (lambda m: _block(m).update(fixed=True), r"blocks\[0\].fixed is no number"),
         (lambda m: _block(m).update(fixed=float("nan")), r"blocks\[0\].fixed is no number"),
         (lambda m: _block(m).pop("per_switch"), r"blocks\[0\].per_switch is no number"),
+        (lambda m: _block(m).update(block=1.5), r"blocks\[0\].block is 1.5"),
         (lambda m: _block(m).update(block=3), r"blocks\[3\].block is 3"),
     ],
 )

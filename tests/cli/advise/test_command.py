@@ -211,6 +211,14 @@ def test_the_calibrated_model_comes_before_the_shipped_one(
     calibrated.store(json.dumps(own))
     assert command.command(GIVEN) == 0
     assert "as calibrated on this machine" in capsys.readouterr().out
+    own["models"][0]["region"]["interval_s"] = [0.1, 1]
+    calibrated.store(json.dumps(own))
+    assert command.command(GIVEN) == 0
+    out = capsys.readouterr().out
+    assert "every 15 s: not measured" in out and "every 60 s: not measured" in out
+    assert out.count("every 1 s") == 2, "answered"
+    assert "every 15, 60 s was measured on 2 CPUs, made for a test" in out
+    assert "--model crossover/made-for-a-test" in out
     assert command.command([*GIVEN, "--model", "crossover/made-for-a-test"]) == 0
     assert "on another machine" in capsys.readouterr().out
     monkeypatch.setattr(calibrated, "host", lambda: {"name": "a", "kernel": "b"})

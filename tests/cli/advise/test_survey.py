@@ -85,6 +85,12 @@ def test_nodes_outside_are_counted_and_have_no_number(made: Model) -> None:
     assert only.best is None and fleet_text.lines(made, only)
 
 
+def test_fewer_threads_than_the_measured_machines_own_are_taken_as_those(made: Model) -> None:
+    few = survey.point(made, Node("few", 600, 3000, 610), 1.0)
+    none = survey.point(made, Node("none", 600, 3000), 1.0)
+    assert few.threads == none.threads == 40 and not model.outside(made, few)
+
+
 def test_a_nodes_own_interval_comes_before_the_common_one(made: Model) -> None:
     own = Node("own", 600, 3000, 900, 30, 15.0)
     other = Node("other", 600, 3000, 900, 30)
