@@ -7,7 +7,7 @@
  * The first of a pair hands a byte to the second at times that are fixed beforehand, so that nothing
  * drifts. A hand-over is two switches: both have slept until then. If the first is late, it waits
  * for an answer instead, which is a switch too, and goes on at once. So what is missed is made up
- * for, up to 50 ms, and a rate that cannot be reached is the highest that can.
+ * for, up to half a second, and a rate that cannot be reached is the highest that can.
  *
  * FILE: a line of 64 bytes for each task. It begins with two numbers of 64 bits in the machine's byte
  * order, by the kernel's count: its switches so far, and those of them that it made of its own will;
@@ -32,7 +32,7 @@
 #define ASK	     'a'
 #define NOTES_PER_S  1000
 #define MOST_BETWEEN 64 /* a rate may be out of reach */
-#define MOST_LATE_NS 50000000
+#define MOST_LATE_NS 500000000
 
 struct counter {
 	uint64_t switches, voluntary;
