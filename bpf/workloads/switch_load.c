@@ -5,9 +5,9 @@
  * pairs are spread over the CPUs. Writes "ready" on fd 3 (if open) once all are at work.
  *
  * The first of a pair hands a byte to the second at times that are fixed beforehand, so that nothing
- * drifts. A hand-over is two switches: the second sleeps until the next one, and so does the first;
- * if it is late, it waits for an answer instead, which is a switch too, and goes on at once. So what
- * is missed is made up for, up to 50 ms, and a rate that cannot be reached is the highest that can.
+ * drifts. A hand-over is two switches: both have slept until then. If the first is late, it waits
+ * for an answer instead, which is a switch too, and goes on at once. So what is missed is made up
+ * for, up to half a second, and a rate that cannot be reached is the highest that can.
  *
  * FILE: a line of 64 bytes for each task. It begins with two numbers of 64 bits in the machine's byte
  * order, by the kernel's count: its switches so far, and those of them that it made of its own will;
@@ -32,7 +32,7 @@
 #define ASK	     'a'
 #define NOTES_PER_S  1000
 #define MOST_BETWEEN 64 /* a rate may be out of reach */
-#define MOST_LATE_NS 50000000
+#define MOST_LATE_NS 500000000
 
 struct counter {
 	uint64_t switches, voluntary;
@@ -93,7 +93,7 @@ static void lead(long long pair, int there, int back)
 	uint64_t start = clock_ns(CLOCK_MONOTONIC), next, now;
 	long long every = between_notes();
 
-	for (long long n = 1;; n++) {
+	for (long long n = 0;; n++) {
 		next = start + due(n, pair);
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (next + MOST_LATE_NS < now) {
@@ -103,8 +103,8 @@ static void lead(long long pair, int there, int back)
 		if (next > now) {
 			struct timespec until = {next / 1000000000, next % 1000000000};
 
-			give(there, GIVE);
 			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+			give(there, GIVE);
 		} else {
 			give(there, ASK);
 			take(back);
@@ -147,10 +147,10 @@ static void work(long long task, pid_t parent, const int there[2], const int bac
 			;
 	if (pin_to(cpu) < 0)
 		_exit(1);
-	note(task);
 	if (read(go[0], &byte, 1)) /* its end: all are there */
 		_exit(1);
 	close(go[0]);
+	note(task); /* what came before is no part of the load */
 	if (task % 2)
 		follow(task / 2, there[0], back[1]);
 	lead(task / 2, there[1], back[0]);
