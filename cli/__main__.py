@@ -14,6 +14,7 @@ from cli.problem import Problem, did_you_mean
 HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
 COMMANDS = (
     "run", "plan", "figures", "claims", "validate", "report", "review", "doctor", "lab", "exact",
+    "compare-upstream", "advise",
 )  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:
         "studies",
         nargs="*",
         metavar="STUDY",
-        help="processes, gauges, accounts (alone: the first two)",
+        help="processes, gauges, accounts, crossover (alone: the first two)",
     )
     known = parameters.declared()
     for name, parameter in known.items():
@@ -104,6 +105,14 @@ def dispatch(command: str, words: Sequence[str]) -> int:
         from cli import exact
 
         return exact.command(words)
+    if command == "compare-upstream":
+        from cli.upstream import command as upstream
+
+        return upstream.command(words)
+    if command == "advise":
+        from cli.advise import command as advise
+
+        return advise.command(words)
     raise Problem(f"unknown command '{command}'{did_you_mean(command, COMMANDS)}")
 
 

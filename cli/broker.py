@@ -79,7 +79,7 @@ class Broker:
             out = Path(request["out"])
             study = out.parent.name
             if not wants_exact(Path(request["plan"])):
-                _ask_for_root()
+                ask_for_root()
             runner = Runner(Path(request["plan"]), out, bool(request["resume"]))
             try:
                 if not runner.root:
@@ -109,7 +109,7 @@ class Broker:
         line.sendall(json.dumps(event).encode() + b"\n")
 
 
-def _ask_for_root() -> None:
+def ask_for_root() -> None:
     """Let sudo ask for its password where somebody can type it."""
     if os.geteuid() == 0 or sudo_is_free() or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return

@@ -48,15 +48,13 @@ def lines(made: Mapping[str, Any], notes: bool = True) -> list[str]:
     """What a plan measures, how long it takes and what it can tell apart."""
     estimate = made["estimate"]
     kinds = [trial["kind"] for trial in made["trials"]]
-    counts = sorted({t["processes"] for t in made["trials"] if t["processes"] is not None})
-    where = f" at {_listed(counts)} processes" if counts else ""
     p = estimate["smallest_adjusted_p"]
     reach = "no contrast to test" if p is None else f"smallest adjusted p {p:.2g}"
     text = [
-        f"{made['study']}, preset {made['preset']}: {_listed(made['arms'])}{where}",
+        f"{made['study']}, preset {made['preset']}: {_listed(made['arms'])}{_where(made)}",
         f"  {len(kinds)} trials in {made['blocks']} blocks and {made['warm_up_blocks']} to warm up"
         f" ({_listed(f'{kinds.count(kind)} {kind}' for kind in dict.fromkeys(kinds))}),"
-        f" seed {made['seed']}, a scrape every {made['interval_ms']} ms",
+        f" seed {made['seed']}, a scrape every {_pace(made)}",
         f"  about {estimate['minutes']:.1f} minutes and {estimate['disk_mb']:.1f} MB; {reach}",
         f"  {_forecast(made)}",
     ]
@@ -65,6 +63,36 @@ def lines(made: Mapping[str, Any], notes: bool = True) -> list[str]:
     if notes:
         text += [f"  note: {note}" for note in made.get("notes", [])]
     return text
+
+
+def _where(made: Mapping[str, Any]) -> str:
+    """At which process counts; of design points how many there are, and how far they reach."""
+    points = made.get("points")
+    if not points:
+        counts = sorted({t["processes"] for t in made["trials"] if t["processes"] is not None})
+        return f" at {_listed(counts)} processes" if counts else ""
+    held = sum(point["held_out"] for point in points)
+    reach = {
+        "processes": _reach(points, "processes"),
+        "threads in each": _reach(points, "threads_per_process"),
+        "switches a second": _reach(points, "switches_per_s"),
+        "tasks that switch": _reach(points, "switching_tasks"),
+    }
+    told = _listed(f"{least} to {most} {what}" for what, (least, most) in reach.items())
+    return f" at {len(points)} design points, {held} of them held out: {told}"
+
+
+def _reach(points: Iterable[Mapping[str, Any]], key: str) -> tuple[Any, Any]:
+    values = [point[key] for point in points]
+    return min(values), max(values)
+
+
+def _pace(made: Mapping[str, Any]) -> str:
+    points = made.get("points")
+    if not points:
+        return f"{made['interval_ms']} ms"
+    least, most = _reach(points, "interval_ms")
+    return f"{least} ms" if least == most else f"{least} to {most} ms"
 
 
 def _limits(limits: Mapping[str, float | None]) -> str:

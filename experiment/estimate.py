@@ -32,6 +32,12 @@ EVENT_S = {
 BOOT_S = 14.0
 EMULATED = 4.0
 _CORES = 2
+#: Of a design point, whose load keeps the guest busy: instructions that a host's core emulates in a
+#: second, and those that the guest takes for a second of idling, a switch of the load, reading
+#: /proc of a process, and starting and ending one.
+EMULATED_PER_S = 6e7
+IDLE_INSTRUCTIONS, SWITCH_INSTRUCTIONS = 1.5e6, 7e3
+READ_INSTRUCTIONS, FORK_INSTRUCTIONS = 3.2e4, 2.5e5
 #: A change of the load of context switches, and what each of its tasks adds.
 LOAD_CHANGE_S = 0.3
 PER_TASK_S = 1 / 3000
@@ -106,8 +112,11 @@ def minutes(
             blocks.add(trial["block"])
             state = {}
             seconds += BOOT_S * EMULATED
-        seconds += _change_seconds(state, trial)
-        seconds += trial_seconds(trial, arms.get(trial["arm"]))
+        arm = arms.get(trial["arm"])
+        if exact and "point" in trial:
+            seconds += EMULATED * _emulation_seconds(state, trial, arm)
+            continue
+        seconds += _change_seconds(state, trial) + trial_seconds(trial, arm)
     if exact:
         seconds /= EMULATED * min(_CORES, max(1, len(blocks)))
     return seconds / 60
@@ -125,6 +134,21 @@ def _change_seconds(state: dict[str, Any], trial: Mapping[str, Any]) -> float:
         state["idle"] = level, threads
     state["load"] = load
     return seconds
+
+
+def _emulation_seconds(
+    state: dict[str, Any], trial: Mapping[str, Any], arm: Mapping[str, Any] | None
+) -> float:
+    """What a trial of a design point takes of one of the host's cores."""
+    lasts = trial_seconds(trial, arm)
+    each: float = IDLE_INSTRUCTIONS + trial["switches_per_s"] * SWITCH_INSTRUCTIONS
+    instructions: float = lasts * each
+    if arm and arm["source"] == "proc":
+        scrapes = lasts * 1000 / trial["interval_ms"]
+        instructions += scrapes * trial["processes"] * READ_INSTRUCTIONS
+    if _change_seconds(state, trial):
+        instructions += trial["processes"] * trial["threads_per_process"] * FORK_INSTRUCTIONS
+    return instructions / EMULATED_PER_S
 
 
 def disk_mb(trials: Iterable[Mapping[str, Any]]) -> float:

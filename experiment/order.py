@@ -1,14 +1,15 @@
 """Independently randomised complete blocks: which trial runs when.
 
-Block 0 is the warm-up. Each later block holds every cell once, in an order of its own:
-process counts, or design points, in random order, so that the workload changes once for each, and
-inside it the cells in random order. External trials form one run of neighbours at their process count, before
-or after its cells by the toss of a coin; among points they are a place of their own, without a
-load, and a warm-up block holds the point of the A/A pair alone. One workload, state of the statistics and pace comes at a
-time, as often as its pace has rounds, in random order, so that what is compared lies close
-together: the machine drifts by more than the effect. A window without any agent, where a layout
-wants one, is one more cell of its process count. Fidelity trials come after the last block, in
-blocks of their own from ``blocks + 1`` on, each with every arm under every load of known use.
+Block 0 is the warm-up. Each later block holds every cell once, in an order of its own: process
+counts, or design points, in random order, so that the workload changes once for each, and inside it
+the cells in random order. External trials form one run of neighbours at their process count, before
+or after its cells by the toss of a coin; among design points they are a place of their own, without
+a load, and a warm-up block holds the point of the A/A pair alone. One workload, state of the
+statistics and pace comes at a time, as often as its pace has rounds, in random order, so that what
+is compared lies close together: the machine drifts by more than the effect. A window without any
+agent, where a layout wants one, is one more cell of its place. Fidelity trials come after the last
+block, in blocks of their own from ``blocks + 1`` on, each with every arm under every load of known
+use.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
 whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.

@@ -12,8 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from experiment import arms as arm_files
-from experiment import backends, estimate, order, overrides, perturbations, pilot, power, presets
-from experiment import point_overrides
+from experiment import (
+    backends,
+    estimate,
+    order,
+    overrides,
+    perturbations,
+    pilot,
+    point_overrides,
+    power,
+    presets,
+)
 from experiment.layout import lay_out
 from experiment.parameters import PlanError, levels, positive, set_by_points, timed, whole
 from experiment.plan_hash import plan_hash, portable
@@ -122,13 +131,8 @@ def build(
             "system_python": system_python,
         },
         "arms": {name: used[name] for name in _named_by(trials)},
-        "contrasts": _contrasts(chosen),
-        "a_a": {
-            "arm": chosen.a_a.arm,
-            "statistics": chosen.a_a.statistics,
-            "processes": chosen.a_a.level,
-            **_at(chosen.a_a.point),
-        },
+        "contrasts": [contrast.planned() for contrast in chosen.contrasts],
+        "a_a": chosen.a_a.planned(),
         **({"points": [p.planned() for p in chosen.points]} if chosen.points else {}),
         "exclusion": asdict(chosen.exclusion) if chosen.exclusion else None,
         "trials": trials,
@@ -229,28 +233,6 @@ def _named_by(trials: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted({trial["arm"] for trial in trials} - {order.NO_ARM})
 
 
-def _at(point: int | None) -> dict[str, int]:
-    return {} if point is None else {"point": point}
-
-
-def _contrasts(preset: Preset) -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = []
-    for contrast in preset.contrasts:
-        level = "" if contrast.level is None else f"_{contrast.level}"
-        level = f"_at_{contrast.point}" if contrast.point else level
-        result.append(
-            {
-                "id": contrast.name + level,
-                "numerator": contrast.numerator,
-                "denominator": contrast.denominator,
-                "statistics": contrast.statistics,
-                "processes": contrast.level,
-                **_at(contrast.point),
-            }
-        )
-    return result
-
-
 def _estimate(
     study: str,
     preset: Preset,
@@ -281,7 +263,7 @@ def _forecast(study: str, preset: Preset) -> dict[str, Any] | None:
     Percent of the ratio: its 95 % interval's half-width, and by how much the arms must differ, near
     a ratio of one, to be told apart with 80 % power in the plan's family.
     """
-    primary = _contrasts(preset)[:1]
+    primary = [contrast.planned() for contrast in preset.contrasts[:1]]
     window_s = preset.window_ms / 1000
     try:
         found = primary and pilot.find(study, primary[0], preset.interval_ms, window_s)

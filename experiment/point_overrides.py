@@ -61,8 +61,8 @@ def raise_levels(preset: Preset, present: int, notes: list[str]) -> Preset:
         if point.processes < least:
             moved[point.number] = -(-least // 10) * 10
             notes.append(
-                f"point {point.number}: {point.processes} processes cannot be reached, {present} run"
-                f" already: measured at {moved[point.number]} instead"
+                f"point {point.number}: {point.processes} processes cannot be reached, {present}"
+                f" run already: measured at {moved[point.number]} instead"
             )
     chosen = tuple(
         replace(point, processes=moved.get(point.number, point.processes))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiment import exclusion, loads, paces, points, strict_yaml
 from experiment.exclusion import Exclusion
@@ -40,6 +42,16 @@ class Contrast:
     level: Level
     point: int | None = None
 
+    def planned(self) -> dict[str, Any]:
+        """The entry of ``plan["contrasts"]``; its id says where it is measured."""
+        where = "" if self.level is None else f"_{self.level}"
+        return {
+            "id": self.name + (f"_at_{self.point}" if self.point else where),
+            "numerator": self.numerator,
+            "denominator": self.denominator,
+            **_planned_place(self),
+        }
+
 
 @dataclass(frozen=True)
 class Twin:
@@ -49,6 +61,15 @@ class Twin:
     statistics: str
     level: Level
     point: int | None = None
+
+    def planned(self) -> dict[str, Any]:
+        """``plan["a_a"]``."""
+        return {"arm": self.arm, **_planned_place(self)}
+
+
+def _planned_place(item: Contrast | Twin) -> dict[str, Any]:
+    place = {"statistics": item.statistics, "processes": item.level}
+    return place if item.point is None else {**place, "point": item.point}
 
 
 @dataclass(frozen=True)
@@ -92,7 +113,8 @@ class Preset:
     @property
     def arms(self) -> list[str]:
         """Names of the arms whose cost is measured, in the order of the file, each once."""
-        return list(dict.fromkeys(arm for p in (*self.groups, *self.points) for arm in p.arms))
+        found = [arm for group in self.groups for arm in group.arms]
+        return list(dict.fromkeys([*found, *(arm for p in self.points for arm in p.arms)]))
 
     @property
     def named(self) -> list[str]:
@@ -118,8 +140,10 @@ def _group(reader: Reader) -> Group:
 
 def _contrast(reader: Reader, planned: Sequence[Point]) -> Contrast:
     name: str = reader.take("name", str)
-    pair: list[str] = [reader.take(side, str) for side in ("numerator", "denominator")]
-    contrast = Contrast(name, *pair, *_place(reader, planned, pair, f"contrast {name}"))
+    above: str = reader.take("numerator", str)
+    below: str = reader.take("denominator", str)
+    place = _place(reader, planned, [above, below], f"contrast {name}")
+    contrast = Contrast(name, above, below, *place)
     reader.end()
     return contrast
 
@@ -219,8 +243,17 @@ def load(path: Path | None = None) -> tuple[int, Mapping[str, Mapping[str, Prese
         PresetError: a missing, unknown or mistyped key, or a contrast between cells that the
             preset does not measure.
     """
+    return _load(path) if path else _shipped()
+
+
+@functools.cache
+def _shipped() -> tuple[int, Mapping[str, Mapping[str, Preset]]]:
+    return _load(Path(__file__).with_name("presets.yaml"))
+
+
+def _load(path: Path) -> tuple[int, Mapping[str, Mapping[str, Preset]]]:
     try:
-        document = strict_yaml.load(path or Path(__file__).with_name("presets.yaml"))
+        document = strict_yaml.load(path)
     except strict_yaml.YamlError as error:
         raise PresetError(str(error)) from None
     reader = Reader(document, "presets.yaml")

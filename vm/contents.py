@@ -19,7 +19,8 @@ _MERGED = ("bin", "sbin", "lib", "lib64")  # links to the folders of that name i
 _KEPT = re.compile(
     r"usr/bin/(python3(\.\d+)?|top|busybox)$"
     r"|usr/lib/python3\.\d+/"
-    r"|usr/lib/(os-release$|terminfo/d/dumb$)|etc/(os-release|debian_version)$"
+    r"|usr/(lib|share)/terminfo/d/dumb$"  # without it top ends at once and says nothing
+    r"|usr/lib/os-release$|etc/(os-release|debian_version)$"
 )
 _LAYER_KEPT = re.compile(r"usr/lib/python3/dist-packages/\w+/")
 # of Python's library: what no runner imports, or what would draw in large libraries
@@ -64,8 +65,8 @@ def base(held: Mapping[Package, Files], python: str) -> Files:
         cpio.file("etc/group", b"root:x:0:\n"),
     ]
     kept |= {entry.name: entry for entry in own}
-    for needs in (f"usr/bin/{python}", "usr/bin/top", "usr/bin/busybox"):
-        if needs not in kept:
+    for needs in (f"usr/bin/{python}", "usr/bin/top", "usr/bin/busybox", "terminfo/d/dumb"):
+        if not any(name.endswith(needs) for name in kept):
             raise Problem(f"none of the suite's packages holds {needs}")
     return kept | _libraries(kept, found, _LIBRARIES)
 

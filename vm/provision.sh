@@ -12,7 +12,7 @@ venv=$root/.venv
 log=$state/setup.log
 lock=$root/requirements.lock
 PYTHON_MB=770            # measured: .venv with every locked package, byte-compiled
-PACKAGES_MB=650          # measured: every Debian package with its dependencies, on a bare Debian 12
+PACKAGES_MB=730          # measured: every Debian package with its dependencies, on a bare Debian 12
 
 # shellcheck source=vm/packages.sh
 . "$root/vm/packages.sh"
@@ -103,6 +103,7 @@ set_up_python() {
   python=$(python_for_venv)
   key=$(venv_key "$python")
   venv_ready "$key" && return 0
+  [ ! -L "$venv" ] || rm -f "$venv" # a link to somebody else's: theirs is not ours to clear
   rm -f "$venv/probetax.stamp"
   # an interrupted attempt is gone on with, and started over only if that does not make it whole
   venv_works "$("$python" -I -S -c 'import sys; print(sys.version.split()[0])')" ||

@@ -25,6 +25,11 @@ struct sched_entity {
 	__u64 sum_exec_runtime; /* brought up to date before the task is switched out */
 };
 
+struct signal_struct {		 /* of a process */
+	__u64 sum_sched_runtime; /* by its threads that have ended */
+	int nr_threads;
+};
+
 struct task_struct {
 	unsigned int __state;
 	__u32 pid;
@@ -32,6 +37,11 @@ struct task_struct {
 	__u64 start_boottime;
 	struct sched_entity se;
 	struct task_struct *group_leader;
+	struct signal_struct *signal;
+};
+
+struct bpf_iter__task {
+	struct task_struct *task; /* NULL once, after the last */
 };
 
 struct task_struct___before_5_14 {

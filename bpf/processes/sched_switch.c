@@ -8,10 +8,11 @@
 
 EMBED_BPF_OBJECT("sched_switch");
 
-static long long slot_count = 16384;
+/* 32,768 direct ones, as many as there are task ids where pid_max is not raised */
+static long long slot_count = 32768 + 16384;
 static struct sched_switch_memory memory;
 static struct bpf_object *object;
-static struct bpf_program *program;
+static struct bpf_program *program, *sample_program;
 
 static void load(void)
 {
@@ -23,20 +24,22 @@ static void load(void)
 	program = loader_program(object, second ? "sched_switch_5_18" : "sched_switch");
 	bpf_program__set_autoload(
 		loader_program(object, second ? "sched_switch" : "sched_switch_5_18"), false);
-	/* a slot stands in the log once at most */
-	for (memory.change_mask = 1; memory.change_mask < slot_count; memory.change_mask *= 2)
-		;
-	bpf_map__set_max_entries(loader_map(object, "changes"), memory.change_mask);
-	memory.change_mask--;
-	loader_set_constant(object, "log_mask", &memory.change_mask, sizeof(memory.change_mask));
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	loaded_at = now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 	loader_set_constant(object, "loaded_at", &loaded_at, sizeof(loaded_at));
 	bpf_map__set_max_entries(loader_map(object, "cpus"), memory.cpu_count);
-	bpf_map__set_max_entries(loader_map(object, "slots"), slot_count);
-	bpf_map__set_max_entries(loader_map(object, "tasks"), slot_count);
-	bpf_map__set_max_entries(loader_map(object, "free_slots"), slot_count);
+	bpf_map__set_max_entries(loader_map(object, "samples"), memory.cpu_count);
+	bpf_map__set_max_entries(loader_map(object, "slots"), memory.slot_count);
+	bpf_map__set_max_entries(loader_map(object, "displaced"),
+				 memory.slot_count - memory.direct_count);
+	bpf_map__set_max_entries(loader_map(object, "free_places"),
+				 memory.slot_count - memory.direct_count);
 	loader_load(object);
+}
+
+static void sample(void)
+{
+	loader_run(sample_program, -1);
 }
 
 static void open_sched_switch(void)
@@ -46,12 +49,15 @@ static void open_sched_switch(void)
 	loader_need_initial_pid_namespace();
 	memory.cpu_count = loader_possible_cpus(NULL, 0);
 	memory.slot_count = slot_count;
+	for (memory.direct_count = 1; 2 * memory.direct_count < memory.slot_count;)
+		memory.direct_count *= 2;
 	load();
-	memory.cpus = loader_mmap(loader_map(object, "cpus"), false);
-	memory.counters = loader_mmap(loader_map(object, "counters"), false);
+	memory.cpus = loader_mmap(loader_map(object, "cpus"), true);
 	memory.slots = loader_mmap(loader_map(object, "slots"), true);
-	memory.changes = loader_mmap(loader_map(object, "changes"), true);
-	memory.free_slots_fd = bpf_map__fd(loader_map(object, "free_slots"));
+	memory.samples = loader_mmap(loader_map(object, "samples"), false);
+	memory.free_places_fd = bpf_map__fd(loader_map(object, "free_places"));
+	memory.sample = sample;
+	sample_program = loader_program(object, "sample");
 	sched_switch_reader_start(&memory);
 	loader_attach(program);
 	seed = loader_program(object, "seed");
@@ -68,8 +74,12 @@ static void dump(FILE *out)
 static void count(struct collector_counts *counts)
 {
 	counts->records = sched_switch_facts()->length;
-	counts->lost = memory.counters->lost;
-	counts->missed = memory.counters->missed;
+	counts->lost = 0;
+	counts->missed = 0;
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
+		counts->lost += memory.cpus[cpu].lost;
+		counts->missed += memory.cpus[cpu].missed;
+	}
 	counts->recursion_misses = loader_recursion_misses(program);
 }
 
@@ -81,7 +91,7 @@ static void close_sched_switch(void)
 int main(int argc, char **argv)
 {
 	static const struct collector_option options[] = {
-		{"--slots", &slot_count, 1, 1 << 20, "tasks (threads) known at a time", NULL},
+		{"--slots", &slot_count, 2, 1 << 20, "tasks (threads) known at a time", NULL},
 		{0},
 	};
 	static const struct collector sched_switch = {

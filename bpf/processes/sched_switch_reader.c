@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads what sched_switch.bpf.c shares. A scrape makes no system call but one for each task that
- * ended: it takes the logged changes, then the clock, then what each CPU runs now, and sums the
- * tasks of each process.
+ * Reads what sched_switch.bpf.c shares: takes each CPU's list of changed slots, looks at each, and
+ * sums the tasks of each process. No system call, unless another CPU runs something at the moment
+ * (one, for all of them) or a displaced task has ended (one each); nothing grows with the slots.
  *
- * The tasks' figures are read before the CPUs: a run that ends in between is missing from this
- * scrape and part of the next. `reported_ns` never falls, so no race can count a run twice or lose
- * it. A run under way is taken by the wall clock; time stolen from it comes off once it has ended.
+ * The program does without a barrier at each switch, so a change may be made in the moment in which
+ * its slot is taken off the list and not be seen. That is why a slot is looked at in two scrapes in
+ * a row. `reported_ns` never falls, so no race can count a run twice or lose it.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -16,191 +16,15 @@
 
 #include "sched_switch_reader.h"
 
-#define SEQUENCE_TRIES 10000
-
-/* What this scrape has read of a task. */
-struct reading {
-	uint64_t scrape;
-	uint64_t used_ns;    /* finished runs */
-	uint64_t partial_ns; /* the run under way */
-	bool dead;
-};
-
-/* Where a process stands in the facts of a scrape. */
-struct place {
-	uint64_t scrape;
-	uint64_t start;
-	size_t fact;
-};
-
 static struct sched_switch_memory memory;
-static struct reading *readings; /* by slot */
-static uint32_t *touched;	 /* slots read in this scrape */
-static size_t touched_length;
-static struct place *places; /* hash of tgid and start; a power of two, twice the slots or more */
-static uint32_t place_mask;
-static uint32_t change_tail;
-static uint64_t *idle_seen; /* by CPU */
-static struct process_facts facts;
+static uint32_t *touched; /* places looked at in this scrape, the listed ones first */
+static uint32_t *recent;  /* places that were listed for the previous one */
+static size_t touched_length, listed_length, recent_length;
+static uint32_t *fact_index; /* hash of tgid and start -> place in the facts plus one */
+static uint32_t fact_mask, fact_capacity;
+static struct process_facts facts = {.idle_ns = -1};
 static uint64_t scrape_number, tick_ns;
-
-static void touch(uint32_t slot)
-{
-	struct reading *reading = &readings[slot];
-
-	if (reading->scrape == scrape_number)
-		return;
-	reading->scrape = scrape_number;
-	reading->partial_ns = 0;
-	reading->used_ns = __atomic_load_n(&memory.slots[slot].used_ns, __ATOMIC_ACQUIRE);
-	reading->dead = __atomic_load_n(&memory.slots[slot].dead, __ATOMIC_ACQUIRE);
-	touched[touched_length++] = slot;
-}
-
-static void take_changes(void)
-{
-	uint32_t head = __atomic_load_n(&memory.counters->log_head, __ATOMIC_ACQUIRE);
-
-	while (change_tail != head) {
-		uint64_t *change = &memory.changes[change_tail & memory.change_mask];
-		uint64_t entry = __atomic_load_n(change, __ATOMIC_ACQUIRE);
-
-		if (!entry) /* a CPU is about to write it: next time */
-			break;
-		__atomic_store_n(change, 0, __ATOMIC_RELAXED);
-		change_tail++;
-		/* a full barrier between clearing and reading: see note() */
-		__atomic_exchange_n(&memory.slots[entry - 1].queued, 0, __ATOMIC_SEQ_CST);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		touch(entry - 1);
-	}
-}
-
-static void touch_running(void)
-{
-	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
-		uint32_t slot = __atomic_load_n(&memory.cpus[cpu].slot, __ATOMIC_ACQUIRE);
-
-		if (slot < memory.slot_count &&
-		    __atomic_load_n(&memory.cpus[cpu].tgid, __ATOMIC_RELAXED))
-			touch(slot);
-	}
-}
-
-static bool read_cpu(uint32_t cpu, struct cpu_record *copy)
-{
-	const volatile struct cpu_record *record = &memory.cpus[cpu];
-
-	for (int i = 0; i < SEQUENCE_TRIES; i++) {
-		uint32_t sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
-
-		if (sequence & 1)
-			continue;
-		copy->slot = record->slot;
-		copy->tgid = record->tgid;
-		copy->since_ns = record->since_ns;
-		copy->idle_ns = record->idle_ns;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&record->sequence, __ATOMIC_RELAXED) == sequence)
-			return true;
-	}
-	return false;
-}
-
-/* Adds what is under way; false if a CPU was in mid-update all the time (its host took it away). */
-static bool add_running(uint64_t now)
-{
-	bool all_seen = true;
-	struct cpu_record copy;
-
-	facts.idle_ns = 0;
-	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
-		uint64_t ran, idle;
-
-		if (!read_cpu(cpu, &copy)) {
-			all_seen = false;
-			continue;
-		}
-		ran = copy.since_ns && now > copy.since_ns ? now - copy.since_ns : 0;
-		idle = copy.idle_ns + (copy.tgid ? 0 : ran);
-		if (idle > idle_seen[cpu]) {
-			facts.idle_ns += idle - idle_seen[cpu];
-			idle_seen[cpu] = idle;
-		}
-		/* a task that came after its figures were read: next time */
-		if (copy.tgid && copy.slot < memory.slot_count &&
-		    readings[copy.slot].scrape == scrape_number)
-			readings[copy.slot].partial_ns = ran;
-	}
-	return all_seen;
-}
-
-/* The record of the slot's process in this scrape; the threads of a process share one. */
-static struct process_fact *fact_of(const struct task_slot *slot)
-{
-	uint64_t hash = (slot->tgid ^ slot->start) * 0x9e3779b97f4a7c15ull;
-	struct process_fact *fact;
-	struct place *place;
-
-	for (uint32_t i = hash >> 32;; i++) {
-		place = &places[i & place_mask];
-		if (place->scrape != scrape_number)
-			break;
-		if (place->start == slot->start && facts.list[place->fact].pid == slot->tgid)
-			return &facts.list[place->fact];
-	}
-	*place = (struct place){scrape_number, slot->start, facts.length};
-	fact = process_facts_add(&facts);
-	*fact = (struct process_fact){slot->tgid, slot->start / tick_ns, 0};
-	return fact;
-}
-
-static void release(uint32_t index)
-{
-	struct task_slot *slot = &memory.slots[index];
-
-	/* `queued` stays: if it stands in the log, that entry will serve the next task */
-	slot->reported_ns = 0;
-	slot->used_ns = 0;
-	slot->dead = 0;
-	if (bpf_map_update_elem(memory.free_slots_fd, NULL, &index, 0))
-		collector_exit(EXIT_FAILED, "free_slots: %s", strerror(errno));
-}
-
-/* `settled`: every CPU was seen outside the program since the tasks were read, so what it says of
- * those that were dead by then is final. */
-static void keep_facts(bool settled)
-{
-	for (size_t i = 0; i < touched_length; i++) {
-		uint32_t index = touched[i];
-		struct task_slot *slot = &memory.slots[index];
-		bool over = settled && readings[index].dead;
-		uint64_t sum = readings[index].used_ns + readings[index].partial_ns;
-
-		if (over)
-			sum = __atomic_load_n(&slot->used_ns, __ATOMIC_ACQUIRE);
-		if (sum > slot->reported_ns) {
-			fact_of(slot)->cpu_ns += sum - slot->reported_ns;
-			slot->reported_ns = sum;
-		}
-		if (over)
-			release(index);
-	}
-}
-
-uint64_t sched_switch_scrape(void)
-{
-	uint64_t now;
-
-	scrape_number++;
-	touched_length = 0;
-	facts.length = 0;
-	take_changes();
-	touch_running();
-	now = monotonic_ns();
-	keep_facts(add_running(now));
-	return now;
-}
+static uint32_t own_pid;
 
 static void *allocate(size_t count, size_t size)
 {
@@ -212,18 +36,169 @@ static void *allocate(size_t count, size_t size)
 	return zeroed;
 }
 
+static struct task_slot *slot_at(uint32_t place)
+{
+	return &memory.slots[place - 1];
+}
+
+static bool is_place(uint32_t place)
+{
+	return place - 1 < memory.slot_count;
+}
+
+static void touch(uint32_t place)
+{
+	struct task_slot *slot = slot_at(place);
+
+	if (slot->scrape == scrape_number)
+		return;
+	slot->scrape = scrape_number;
+	touched[touched_length++] = place;
+}
+
+static void take_lists(void)
+{
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
+		uint32_t *changed = &memory.cpus[cpu].changed, place, next;
+
+		if (!__atomic_load_n(changed, __ATOMIC_RELAXED))
+			continue;
+		place = __atomic_exchange_n(changed, 0, __ATOMIC_ACQ_REL);
+		for (; is_place(place); place = next) {
+			next = __atomic_load_n(&slot_at(place)->next, __ATOMIC_RELAXED);
+			__atomic_store_n(&slot_at(place)->next, 0, __ATOMIC_RELEASE);
+			touch(place);
+		}
+	}
+	listed_length = touched_length;
+	/* between clearing and reading: see bury() */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < recent_length; i++)
+		touch(recent[i]);
+}
+
+/* An empty index for as many processes as can come up in this scrape. */
+static void clear_facts(void)
+{
+	uint32_t need = 16;
+
+	while (need < 2 * (touched_length + memory.cpu_count))
+		need *= 2;
+	if (need > fact_capacity) {
+		free(fact_index);
+		fact_index = allocate(need, sizeof(*fact_index));
+		fact_capacity = need;
+	}
+	memset(fact_index, 0, need * sizeof(*fact_index));
+	fact_mask = need - 1;
+	facts.length = 0;
+}
+
+/* The record of the slot's process in this scrape; the threads of a process share one. */
+static struct process_fact *fact_of(const struct task_slot *slot)
+{
+	uint64_t start_ticks = slot->start / tick_ns;
+	uint64_t hash = (slot->tgid ^ slot->start) * 0x9e3779b97f4a7c15ull;
+	struct process_fact *fact;
+	uint32_t *entry;
+
+	for (uint32_t i = hash >> 32;; i++) {
+		entry = &fact_index[i & fact_mask];
+		if (!*entry)
+			break;
+		fact = &facts.list[*entry - 1];
+		if (fact->pid == slot->tgid && fact->start_ticks == start_ticks)
+			return fact;
+	}
+	fact = process_facts_add(&facts);
+	*fact = (struct process_fact){slot->tgid, start_ticks, 0};
+	*entry = facts.length;
+	return fact;
+}
+
+static void keep(struct task_slot *slot, uint64_t used_ns)
+{
+	if (used_ns <= slot->reported_ns)
+		return;
+	fact_of(slot)->cpu_ns += used_ns - slot->reported_ns;
+	slot->reported_ns = used_ns;
+}
+
+/* What the CPUs run now. The reader asks if one of them runs something besides the reader, whose own
+ * run is the next scrape's. */
+static void keep_running(void)
+{
+	bool busy = false;
+
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
+		uint32_t place = __atomic_load_n(&memory.cpus[cpu].running, __ATOMIC_ACQUIRE);
+
+		busy |= is_place(place) && slot_at(place)->pid != own_pid;
+	}
+	if (!busy)
+		return;
+	memory.sample();
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++)
+		if (is_place(memory.samples[cpu].place))
+			keep(slot_at(memory.samples[cpu].place), memory.samples[cpu].used_ns);
+}
+
+/* `next` stays: a slot that stands in a list again will serve the next task from there. */
+static void release(uint32_t place)
+{
+	struct task_slot *slot = slot_at(place);
+
+	slot->pid = 0;
+	slot->dead = 0;
+	__atomic_store_n(&slot->task, 0, __ATOMIC_RELEASE);
+	if (place > memory.direct_count &&
+	    bpf_map_update_elem(memory.free_places_fd, NULL, &place, 0))
+		collector_exit(EXIT_FAILED, "free_places: %s", strerror(errno));
+}
+
+static void keep_touched(void)
+{
+	recent_length = 0;
+	for (size_t i = 0; i < touched_length; i++) {
+		struct task_slot *slot = slot_at(touched[i]);
+		/* before the count: what was used until the end is final */
+		bool dead = __atomic_load_n(&slot->dead, __ATOMIC_ACQUIRE);
+
+		if (!__atomic_load_n(&slot->task, __ATOMIC_ACQUIRE))
+			continue;
+		keep(slot, __atomic_load_n(&slot->used_ns, __ATOMIC_ACQUIRE));
+		if (dead)
+			release(touched[i]);
+		else if (i < listed_length)
+			recent[recent_length++] = touched[i];
+	}
+}
+
+uint64_t sched_switch_scrape(void)
+{
+	scrape_number++;
+	touched_length = 0;
+	take_lists();
+	clear_facts();
+	keep_running();
+	keep_touched();
+	return monotonic_ns();
+}
+
 void sched_switch_reader_start(const struct sched_switch_memory *shared)
 {
 	memory = *shared;
+	own_pid = getpid();
 	tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
-	readings = allocate(memory.slot_count, sizeof(*readings));
 	touched = allocate(memory.slot_count, sizeof(*touched));
-	place_mask = 2 * memory.change_mask + 1;
-	places = allocate(place_mask + 1, sizeof(*places));
-	idle_seen = allocate(memory.cpu_count, sizeof(*idle_seen));
-	for (uint32_t slot = memory.slot_count; slot-- > 0;)
-		if (bpf_map_update_elem(memory.free_slots_fd, NULL, &slot, 0))
-			collector_exit(EXIT_UNAVAILABLE, "free_slots: %s", strerror(errno));
+	recent = allocate(memory.slot_count, sizeof(*recent));
+	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
+		memory.cpus[cpu].direct_mask = memory.direct_count - 1;
+		memory.cpus[cpu].running = UNSEEN;
+	}
+	for (uint32_t place = memory.slot_count; place > memory.direct_count; place--)
+		if (bpf_map_update_elem(memory.free_places_fd, NULL, &place, 0))
+			collector_exit(EXIT_UNAVAILABLE, "free_places: %s", strerror(errno));
 }
 
 const struct process_facts *sched_switch_facts(void)

@@ -8,16 +8,15 @@
 
 /* The maps of sched_switch.bpf.c as the reader reaches them. */
 struct sched_switch_memory {
-	const struct cpu_record *cpus;
-	const struct sched_switch_counters *counters;
+	struct cpu_record *cpus;
 	struct task_slot *slots;
-	uint64_t *changes;
-	uint32_t change_mask;
-	uint32_t slot_count, cpu_count;
-	int free_slots_fd;
+	const struct running_sample *samples;
+	uint32_t direct_count, slot_count, cpu_count;
+	int free_places_fd;
+	void (*sample)(void); /* runs the program of that name */
 };
 
-/* Hands all slots to the program; before it is attached. */
+/* Prepares the shared memory; before the program is attached. */
 void sched_switch_reader_start(const struct sched_switch_memory *shared);
 uint64_t sched_switch_scrape(void);
 const struct process_facts *sched_switch_facts(void);

@@ -31,6 +31,7 @@
 #define GIVE	     'g' /* no answer is waited for */
 #define ASK	     'a'
 #define NOTES_PER_S  1000
+#define MOST_BETWEEN 64 /* a rate may be out of reach */
 #define MOST_LATE_NS 50000000
 
 struct counter {
@@ -76,9 +77,9 @@ static char take(int fd)
 /* Hand-overs between two notes of a task. */
 static long long between_notes(void)
 {
-	long long a_second = rate / tasks;
+	long long every = rate / tasks / NOTES_PER_S;
 
-	return a_second > NOTES_PER_S ? a_second / NOTES_PER_S : 1;
+	return every < 1 ? 1 : every < MOST_BETWEEN ? every : MOST_BETWEEN;
 }
 
 /* The n-th hand-over of a pair, in ns since the start. The pairs follow each other evenly. */

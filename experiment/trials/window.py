@@ -14,7 +14,7 @@ _LOOK_S = 0.005
 
 
 class Window(NamedTuple):
-    """When it began (CLOCK_MONOTONIC, ns), how often a silent agent went to sleep in it, the load."""
+    """When it began (CLOCK_MONOTONIC, ns), how often a silent agent slept in it, and its load."""
 
     began_ns: int
     slept: int

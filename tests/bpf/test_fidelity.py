@@ -126,7 +126,9 @@ def test_agrees_with_the_process_itself(
     assert known_ns - less < reported_ns < known_ns + more
 
 
-@pytest.mark.parametrize("name", ["proc_stat", "sched_switch", "psutil_processes"])
+@pytest.mark.parametrize(
+    "name", ["proc_stat", "proc_stat_tuned", "sched_switch", "task_iter", "psutil_processes"]
+)
 def test_start_time_is_field_22(start: Start, name: str) -> None:
     with subprocess.Popen([str(BUILD / "spin"), "--cpu-ms", "100000"]) as process:
         try:

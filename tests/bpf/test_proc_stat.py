@@ -12,6 +12,8 @@ import pytest
 
 from tests.bpf.conftest import ROOT, Start, needs_root
 
+READERS = ["proc_stat", "proc_stat_tuned"]
+
 NAMES = [
     b"(a) R 1 (b c) R",
     b"x\ny) Z 0 0) R",
@@ -35,7 +37,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("reader", ["proc_stat", "psutil_processes"])
+@pytest.mark.parametrize("reader", [*READERS, "psutil_processes"])
 def test_names_do_not_confuse_the_parser(start: Start, reader: str) -> None:
     collector = start(reader, 200, "--dump")
     processes = [
@@ -63,9 +65,10 @@ def test_names_do_not_confuse_the_parser(start: Start, reader: str) -> None:
         assert now_ticks - 120 * 100 < last[pid] <= now_ticks
 
 
-def test_deltas_are_never_negative_and_start_at_the_baseline(start: Start) -> None:
+@pytest.mark.parametrize("reader", READERS)
+def test_deltas_are_never_negative_and_start_at_the_baseline(start: Start, reader: str) -> None:
     """What a process used before the baseline is not reported; what a new one used is, whole."""
-    collector = start("proc_stat", 200, "--dump")
+    collector = start(reader, 200, "--dump")
     time.sleep(0.5)
     collector.finish()
     first = collector.records()[0]
@@ -75,9 +78,10 @@ def test_deltas_are_never_negative_and_start_at_the_baseline(start: Start) -> No
     assert own[0] < time.process_time_ns()
 
 
-def test_processes_that_vanish_are_counted_not_reported(start: Start) -> None:
-    collector = start("proc_stat", 10, "--dump")
-    end = time.monotonic() + 3
+@pytest.mark.parametrize("reader", READERS)
+def test_processes_that_vanish_are_counted_not_reported(start: Start, reader: str) -> None:
+    collector = start(reader, 10, "--dump")
+    end = time.monotonic() + 2
     born = set()
     while time.monotonic() < end:
         children = [subprocess.Popen(["true"]) for _ in range(8)]
@@ -92,7 +96,8 @@ def test_processes_that_vanish_are_counted_not_reported(start: Start) -> None:
 
 
 @needs_root
-def test_pid_reuse_gives_no_negative_and_no_inherited_time(start: Start) -> None:
+@pytest.mark.parametrize("reader", READERS)
+def test_pid_reuse_gives_no_negative_and_no_inherited_time(build: object, reader: str) -> None:
     """Two processes of the same pid, one after the other, in a namespace where that is quick.
 
     The new one has used less than the old: keyed by pid alone it would get a negative value, or
@@ -135,7 +140,7 @@ sys.stdout.write(os.fdopen(r).read())
             "os.unshare(os.CLONE_NEWPID | os.CLONE_NEWNS)",
             "import ctypes\nassert ctypes.CDLL(None).unshare(0x20020000) == 0",
         )
-    command = [sys.executable, "-c", script, str(ROOT / "bpf/build/proc_stat"), "100"]
+    command = [sys.executable, "-c", script, str(ROOT / "bpf/build" / reader), "100"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     by_start: dict[int, int] = {}

@@ -82,7 +82,9 @@ def test_late_scrapes_are_skipped_and_counted(start: Start) -> None:
     assert sum(min(phase, 20_000_000 - phase) < 4_000_000 for phase in off) > len(off) * 0.8
 
 
-@pytest.mark.parametrize("name", ["null_agent", "proc_stat", "proc_files", "psutil_processes"])
+@pytest.mark.parametrize(
+    "name", ["null_agent", "proc_stat", "proc_stat_tuned", "proc_files", "psutil_processes"]
+)
 def test_runs_without_the_descriptors(build: object, name: str) -> None:
     command = [*command_of(name, 20), "--scrapes", "2", "--dump"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import time
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,94 @@ def test_5000_idle_processes_take_less_than_2_gb(build: object) -> None:
     assert used < 2_000_000_000
 
 
+def ready(*command: object) -> subprocess.Popen[str]:
+    """A generator that has said it is ready. It dies with the shell it has replaced."""
+    words = " ".join(map(str, command))
+    process = subprocess.Popen(
+        ["bash", "-c", f'exec "{BUILD}"/{words} 3>&1'], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    return process
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def ended(pids: list[int]) -> bool:
+    """All gone, or about to be reaped."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        if not any(_running(pid) for pid in pids):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_idle_processes_have_the_threads_asked_for_and_end_with_their_parent(build: object) -> None:
+    with ready("idle_processes", "--count", 20, "--threads", 5) as idle:
+        started = children(idle.pid)
+        assert [len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in started] == [5] * 20
+        idle.kill()
+    assert ended(started)
+
+
+def counts(file: Path) -> list[list[int]]:
+    """Switches so far, and voluntary ones, of each task."""
+    words = array("Q", file.read_bytes())
+    return [list(words[at : at + 2]) for at in range(0, len(words), 8)]
+
+
+@pytest.mark.parametrize(("rate", "tasks"), [(200, 20), (4000, 2)])
+def test_the_switch_load_keeps_its_rate_and_shares_it_among_its_tasks(
+    build: object, tmp_path: Path, rate: int, tasks: int
+) -> None:
+    file = tmp_path / "counters"
+    with ready("switch_load", "--rate", rate, "--tasks", tasks, "--counters", file) as load:
+        started = children(load.pid)
+        assert len(started) == tasks
+        time.sleep(0.2)
+        before, began = counts(file), time.monotonic()
+        time.sleep(1)
+        after, seconds = counts(file), time.monotonic() - began
+        status = [Path(f"/proc/{pid}/status").read_text() for pid in started]
+        load.terminate()
+        assert load.wait(timeout=30) == 0
+    assert ended(started)
+    made = [now[1] - then[1] for now, then in zip(after, before, strict=True)]
+    assert sum(made) == pytest.approx(rate * seconds, rel=0.1)
+    for of_one in made:
+        assert of_one == pytest.approx(rate / tasks * seconds, rel=0.15, abs=3)
+    for (_, voluntary), text in zip(after, status, strict=True):
+        kernels = int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+        assert 0 <= kernels - voluntary <= 3 + rate / tasks, "read a little later"
+
+
+def test_the_switch_load_ends_with_its_parent(build: object) -> None:
+    with ready("switch_load", "--rate", 100, "--tasks", 4) as load:
+        started = children(load.pid)
+        load.kill()
+    assert ended(started)
+
+
+def test_a_rate_out_of_reach_is_the_highest_that_can_be(build: object, tmp_path: Path) -> None:
+    file = tmp_path / "counters"
+    with ready("switch_load", "--rate", 90_000_000, "--tasks", 2, "--counters", file) as load:
+        before = counts(file)
+        time.sleep(0.3)
+        after = counts(file)
+        load.terminate()
+        assert load.wait(timeout=30) == 0
+    assert 1000 < after[0][0] - before[0][0] < 10_000_000
+
+
 @needs_root
 def test_idle_processes_name_the_exhausted_limit(build: object, tmp_path: Path) -> None:
     binary = Path(shutil.copy(BUILD / "idle_processes", "/tmp/probetax-idle-test"))
@@ -69,6 +158,10 @@ def test_idle_processes_name_the_exhausted_limit(build: object, tmp_path: Path) 
         (["pipe_switch", "--hops", "5"], "--hops"),
         (["spin", "--cpu-ms", "5", "--duty", "101"], "--duty"),
         (["spin"], "--cpu-ms"),
+        (["idle_processes", "--count", "5", "--threads", "0"], "--threads"),
+        (["switch_load", "--tasks", "4"], "--rate"),
+        (["switch_load", "--rate", "100"], "--tasks"),
+        (["switch_load", "--rate", "100", "--tasks", "5"], "even"),
     ],
 )
 def test_bad_arguments_are_one_line_and_2(build: object, command: list[str], named: str) -> None:

@@ -8,11 +8,13 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.across import across
 from cli import report
 from cli.problem import Problem
 from tests.browser import PROGRAM, Browser, Visit
@@ -59,16 +61,21 @@ PROBE = """(() => {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of two shipped runs: one with every figure, one with unavailable arms."""
+def page(tmp_path_factory: pytest.TempPathFactory, shipped_again: Path) -> Path:
+    """The report of two shipped runs: one with every figure, one with unavailable arms.
+
+    Their results are there already, as after ./study figures.
+    """
     output = tmp_path_factory.mktemp("report")
-    newest = {}
-    for file in sorted((ROOT / "data" / "raw").glob("*/*/manifest.json")):
-        key = (file.parts[-3], json.loads(file.read_text())["preset"])
-        newest[key] = file.parent
-    for key in (("processes", "paper"), ("gauges", "quick")):
-        target = output / "raw" / key[0] / newest[key].name
-        shutil.copytree(newest[key], target)
+    made = json.loads((shipped_again / "index.json").read_text())["runs"]
+    newest = {(run["study"], run["preset"]): run for run in sorted(made, key=itemgetter("run"))}
+    shown = [newest["processes", "paper"], newest["gauges", "quick"]]
+    for run in shown:
+        place = Path(run["study"], run["run"])
+        shutil.copytree(ROOT / "data" / "raw" / place, output / "raw" / place)
+        shutil.copytree(shipped_again / place, output / "processed" / place)
+    index = {"runs": shown, "errors": [], **across(shown, output / "processed", draw=True)}
+    (output / "processed" / "index.json").write_text(json.dumps(index))
     assert report.command(["--output", str(output)]) == 0
     return output / "processed" / "report.html"
 

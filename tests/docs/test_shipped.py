@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis import report
 from analysis.load import load_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,34 +64,21 @@ def test_the_readmes_tables_are_those_of_the_processed_runs():
             assert any(row in text for text in shipped), row
 
 
-@pytest.fixture(scope="module")
-def again(tmp_path_factory):
-    """Every shipped run processed anew, and no other that may lie in data/raw."""
-    folder = tmp_path_factory.mktemp("again")
-    for run in RUNS:
-        study = folder / "raw" / run.parent.name
-        study.mkdir(parents=True, exist_ok=True)
-        (study / run.name).symlink_to(run)
-    index = report.process_all(folder / "raw", folder / "processed")
-    assert not index["errors"]
-    return folder / "processed"
-
-
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_shipped_figures_and_tables_are_what_the_shipped_data_gives(run, again):
+def test_shipped_figures_and_tables_are_what_the_shipped_data_gives(run, shipped_again):
     shipped = PROCESSED / run.parent.name / run.name
     files = [p for p in tracked(shipped) if p.suffix in (".svg", ".csv", ".md", ".txt", ".json")]
     assert files, f"nothing of {run.name} is in data/processed"
     for file in files:
-        made = again / file.relative_to(PROCESSED)
+        made = shipped_again / file.relative_to(PROCESSED)
         assert made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
 
 
-def test_what_follows_from_several_runs_is_what_the_shipped_ones_give(again):
+def test_what_follows_from_several_runs_is_what_the_shipped_ones_give(shipped_again):
     shipped = [p for name in ("noise", "sessions", "beside") for p in tracked(PROCESSED / name)]
     assert any(path.name == "a_a.md" for path in shipped)
     for file in shipped:
-        made = again / file.relative_to(PROCESSED)
+        made = shipped_again / file.relative_to(PROCESSED)
         assert made.exists() and made.read_bytes() == file.read_bytes(), file.relative_to(ROOT)
 
 

@@ -38,6 +38,15 @@ def test_every_turn_makes_the_same_events_in_the_same_process(workload: str, pac
     assert took >= TURNS * pauses * PAUSE_S
 
 
+def test_a_trial_says_how_long_its_events_are_apart() -> None:
+    planned = {**trial("switch", 20, "paced"), "pause_us": 2000}
+    with counting.counter(BUILD, planned) as counter:
+        began = time.monotonic()
+        assert [counter.turn().events for _ in range(2)] == [30, 30]
+        took = time.monotonic() - began
+    assert 2 * 10 * 0.002 <= took, "a pause before each exchange of two switches"
+
+
 def test_a_generator_stands_still_between_two_turns() -> None:
     with counting.counter(BUILD, trial("switch", 2000)) as counter:
         counter.turn()

@@ -74,7 +74,7 @@ def make_plan(tmp_path, names=("idle", "busy"), blocks=2, window_s=0.4, **values
                 | values
             )
     plan = {
-        "schema": 3,
+        "schema": 4,
         "study": "processes",
         "preset": "test",
         "paths": {
@@ -124,7 +124,9 @@ def traces():
                 words = Path(f"/proc/{entry}/cmdline").read_bytes()
             except OSError:
                 continue
-            if b"fake_collector" in words or b"idle_processes" in words:
+            if any(
+                name in words for name in (b"fake_collector", b"idle_processes", b"switch_load")
+            ):
                 left.add(words)
     left |= set(Path("/proc/self/mounts").read_text().splitlines())
     left.add("statistics " + Path("/proc/sys/kernel/bpf_stats_enabled").read_text())
@@ -192,7 +194,7 @@ def test_a_kernel_that_refuses_gives_unavailable_once_tried_and_the_other_arms_g
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_an_interrupted_run_resumes_and_leaves_nothing_behind(tmp_path, clean, number):
-    plan, out = make_plan(tmp_path, blocks=4), tmp_path / "run"
+    plan, out = make_plan(tmp_path, blocks=2), tmp_path / "run"
     with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             if json.loads(line).get("done") == 3:
@@ -207,7 +209,7 @@ def test_an_interrupted_run_resumes_and_leaves_nothing_behind(tmp_path, clean, n
     again = run(plan, out, "--resume")
     assert again.returncode == 0, again.stderr
     after = rows(out)
-    assert [r["trial"] for r in after] == [str(n) for n in range(8)]
+    assert [r["trial"] for r in after] == [str(n) for n in range(4)]
     assert after[:3] == before
     assert not list((out / "log").glob("*.stderr"))
 
@@ -219,8 +221,13 @@ def test_a_window_is_not_begun_while_processes_come_and_go_but_tried_again():
     begun = []
 
     class Idle:
-        def ensure(self, target):
+        def ensure(self, target, threads):
+            assert threads == 1
             begun.append(target)
+
+    class Load:
+        def ensure(self, planned):
+            assert planned == {"processes": 100}
 
     def measure(planned, setting, row, scrapes):
         if (seen := next(counts)) != 100:
@@ -228,7 +235,7 @@ def test_a_window_is_not_begun_while_processes_come_and_go_but_tried_again():
         row["processes"] = seen
 
     row = {}
-    setting = type("Setting", (), {"idle": Idle()})
+    setting = type("Setting", (), {"idle": Idle(), "load": Load()})
     trial._settled(measure, {"processes": 100}, setting, row, [])
     assert row == {"processes": 100} and begun == [100, 100, 100]
     counts = iter([107, 93, 92, 100])
@@ -260,6 +267,33 @@ def test_real_collectors_statistics_and_load_are_gone_after_any_end(tmp_path, cl
         process.wait(timeout=20)
     assert any("idle_processes" in str(trace) for trace in loaded), "nothing was running to clean"
     assert any(group.PREFIX in str(trace) for trace in loaded)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_design_points_load_fills_its_columns_and_is_gone_after_any_end(tmp_path, clean, number):
+    present = sum(name.isdigit() for name in os.listdir("/proc"))
+    point = {"point": 1, "processes": present + 60, "threads_per_process": 3,
+             "switches_per_s": 500, "switching_tasks": 4}  # fmt: skip
+    plan, out = (
+        make_plan(tmp_path, names=("idle",), blocks=3, window_s=1.0, **point),
+        tmp_path / "r",
+    )
+    with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if json.loads(line).get("done") == 1:
+                break
+        time.sleep(0.5)
+        loaded = traces()
+        process.send_signal(number)
+        process.stdout.read()
+        process.wait(timeout=20)
+    for what in ("idle_processes", "switch_load", group.PREFIX):
+        assert any(what in str(trace) for trace in loaded), f"no {what} to clean"
+    row = rows(out)[0]
+    asked = ("point", "threads_per_process", "switches_target", "switching_tasks")
+    assert [row[name] for name in asked] == ["1", "3", "500", "4"]
+    assert int(row["load_switches"]) >= 400 and int(row["load_ns"]) > 0
+    assert int(row["threads"]) > int(row["processes"]) + 80
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -73,12 +73,16 @@ def test_a_half_made_environment_is_completed(installed: Any, damage: str) -> No
     assert (clone.root / ".venv/probetax.stamp").exists()
 
 
-def test_a_moved_clone_makes_its_environment_anew(installed: Any) -> None:
+def test_an_environment_of_another_place_is_made_anew_and_not_cleared_there(installed: Any) -> None:
     old = installed.root
     installed.root = old.rename(old.with_name("moved clone"))
+    there = (installed.root / ".venv").rename(installed.fake / "another's")
+    (installed.root / ".venv").symlink_to(there)
     done = installed("plan")
     assert done.returncode == 0, done.stderr
     assert str(old) not in (installed.root / ".venv" / "bin" / "pip").read_text()
+    assert str(old) in (there / "bin" / "pip").read_text()
+    assert (there / "probetax.stamp").exists()
 
 
 def test_a_changed_lock_is_installed(installed: Any) -> None:
@@ -226,6 +230,40 @@ def test_the_plan_of_a_review_installs_nothing(ready: Any) -> None:
     assert ready("report").stdout == "reached report\n", "no root, BPF or Linux is needed for it"
 
 
+def test_advice_needs_no_set_up_and_leaves_nothing(clone: Any) -> None:
+    shutil.copytree(
+        ROOT / "cli", clone.root / "cli", dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )  # fmt: skip
+    before = clone.snapshot()
+    tools = clone.fake / "tools"
+    tools.mkdir()
+    for name in ("bash", "env", "dirname"):  # all that it may find, and no python3 among them
+        (tools / name).symlink_to(str(shutil.which(name)))
+    done = clone("advise", "--help", PATH=str(tools))
+    assert done.returncode == 0 and "--fleet" in done.stdout, done.stderr
+    done = clone("advise", "--processes", "600", "--switches", "1", PATH=str(tools))
+    assert done.returncode == 2, "no coefficients are in this clone"
+    assert len(done.stderr.splitlines()) == 1 and "data/advice.json is missing" in done.stderr
+    assert "changes nothing" in clone("advise", "--dry-run").stdout
+    assert clone.snapshot() == before and clone.apt_calls == []
+
+
+def test_advice_without_a_python_is_one_line(clone: Any) -> None:
+    launcher = clone.root / "study"
+    launcher.write_text(launcher.read_text().replace("/usr/bin/python3", "/nowhere/python3"))
+    clone.put("python3", "#!/bin/bash\nexit 1\n")
+    done = clone("advise")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "Python 3.9 or newer" in done.stderr
+
+
+def test_calibrating_sets_up_as_a_run_does(ready: Any) -> None:
+    done = ready("advise", "--calibrate", "--interval", "15")
+    assert done.stdout.splitlines()[-1] == "reached advise --calibrate --interval 15", done.stderr
+    assert any(" install " in call for call in ready.apt_calls)
+
+
 def test_help_needs_nothing(clone: Any) -> None:
     before = clone.snapshot()
     for words in ([], ["help"], ["--help"]):
@@ -233,3 +271,8 @@ def test_help_needs_nothing(clone: Any) -> None:
         assert done.returncode == 0 and "./study run" in done.stdout
     assert clone.snapshot() == before
     assert os.access(clone.root / "study", os.X_OK)
+
+
+def test_compare_upstream_gets_its_words_as_they_are(ready: Any) -> None:
+    done = ready("compare-upstream", "a clone", "--preset", "smoke")
+    assert done.stdout.endswith("reached compare-upstream a clone --preset smoke\n"), done.stderr

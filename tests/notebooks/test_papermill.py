@@ -81,6 +81,29 @@ def test_the_studies_notebooks_show_the_newest_run(measured: Path) -> None:
     assert sorted(measured.glob("here/raw/*/*")) == before, "nothing is measured"
 
 
+def test_a_studys_notebook_measures_in_the_exact_machine(tmp_path: Path) -> None:
+    """The same notebook, one parameter more: rows of counted instructions, and what they show."""
+    given = {"run": "new", "backend": "exact", "preset": "smoke", "runs": "2", "output": "here"}
+    notebook = papermill("processes", tmp_path, given | {"arms": "null_agent,proc_stat"})
+    told = said(notebook)
+    assert notebook.returncode == 0, told[-2000:]
+    (raw,) = (tmp_path / "here" / "raw" / "processes").iterdir()
+    manifest = json.loads((raw / "manifest.json").read_text())
+    assert manifest["plan"]["backend"] == "exact" and manifest["exact"]["qemu"]
+    with open(raw / "trials.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(manifest["plan"]["trials"])
+    assert {row["status"] for row in rows} == {"ok"}
+    windows = [row for row in rows if row["kind"] in ("cost", "empty")]
+    assert all(int(row["kernel_instructions"]) > 0 for row in windows)
+    processed = tmp_path / "here" / "processed" / "processes" / raw.name
+    table = (processed / "tables" / "instructions_per_scrape.md").read_text()
+    assert "/proc polling" in table
+    cells = nbformat.read(tmp_path / "processes.ipynb", as_version=4).cells
+    shown = "".join(str(o.get("data", {})) for c in cells for o in c.get("outputs", []))
+    assert "instructions per scrape" in shown
+
+
 def test_wrong_parameters_are_fatal_in_one_line_each(tmp_path: Path) -> None:
     wrong = {
         "n_proc": ("600", "unknown parameter 'n_proc'"),

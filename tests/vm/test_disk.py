@@ -202,9 +202,11 @@ tar -cf "$result" -C "$d/r" . -C "$d" status; rm -r "$d"
 def test_what_the_job_leaves_comes_back_with_its_status(
     disk: image.Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": qemu(FINISHED)})
+    script = "echo 'up and down' >$console\n" + FINISHED
+    on_path(tmp_path, monkeypatch, **{"qemu-system-x86_64": qemu(script)})
     found = outcome(disk, tmp_path / "results")
     assert found.status == 3
+    assert (tmp_path / "results" / "console").read_text() == "up and down\n"
     assert (tmp_path / "results" / "log").read_text() == "hello\n"
     assert disk.file.read_bytes() == b"untouched"
 
@@ -358,6 +360,7 @@ def test_a_machine_on_which_everything_works_has_no_problems(tmp_path: Path) -> 
         ({"texts": {"doctor.txt": "missing  bcc  cannot import\n"}}, "missing  bcc"),
         ({"texts": {"again.txt": "to build: make -C bpf\n"}}, "still to be built"),
         ({"texts": {"provision.txt": ""}}, "did not end with the doctor"),
+        ({"texts": {"failed.txt": "papermill: status 138\n"}}, "papermill: status 138"),
     ],
 )
 def test_what_does_not_work_is_named(tmp_path: Path, changed: dict[str, Any], said: str) -> None:

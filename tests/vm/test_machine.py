@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def boot(image, folder, deadline_s=20.0):
     folder.mkdir()
     segment = folder / "plan.cpio"
-    segment.write_bytes(b'{"schema": 3, "trials": []}\0')
+    segment.write_bytes(b'{"schema": 4, "trials": []}\0')
     return machine.boot(
         image, [segment], memory_mb=512, seed=1, deadline_s=deadline_s, folder=folder
     )

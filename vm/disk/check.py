@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-ARMS = ("null_agent", "proc_stat", "sched_switch_published", "sched_switch", "bcc_sched_switch")
+ARMS = ("null_agent", "proc_stat", "sched_switch_published", "bcc_sched_switch")
 
 
 def problems(results: Path) -> list[str]:
     """What is not as it should be, one line each; none if all is well."""
     return [
+        *_text(results / "failed.txt").splitlines(),
         *_provisioned(results),
         *_counted(results),
         *_run(results / "root", ARMS),

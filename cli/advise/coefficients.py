@@ -1,0 +1,191 @@
+"""Reads coefficients of cost: data/advice.json, or a file of a machine that was calibrated.
+
+A model's cost per second, in its unit, is (fixed + per_process P + per_thread T + per_active A) /
+interval + per_switch S: P processes, T threads beyond the first of each, A distinct tasks that run
+in an interval, S context switches a second. Each block of the measurement gives one set.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cli.problem import Problem, did_you_mean
+
+SCHEMA = 1
+UNITS = ("ns", "instructions")
+#: In the order of a row of features: see `model.Point.features`.
+NAMES = ("fixed", "per_process", "per_thread", "per_active", "per_switch")
+FACTORS = ("processes", "threads", "switches_per_s", "active_tasks", "interval_s")
+#: Only collectors that answer this question are compared.
+QUESTION = "processes"
+#: Only sleeps: a part of every collector's cost, and no way of collecting.
+BASELINE = "null_agent"
+
+
+@dataclass(frozen=True, eq=False)  # itself is its identity, which caches go by
+class Arm:
+    """A collector. blocks: coefficients in the order of NAMES, by the block's number."""
+
+    name: str
+    title: str
+    blocks: dict[int, tuple[float, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What one run says. region: lowest and highest measured, by the names of FACTORS."""
+
+    run: str
+    backend: str
+    unit: str
+    machine: str
+    confidence: float
+    region: dict[str, tuple[float, float]]
+    arms: tuple[Arm, ...]
+    here: bool = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it knows time; instructions can only rank."""
+        return self.unit == "ns"
+
+    @property
+    def level(self) -> float | None:
+        """Of intervals over blocks; None for perturbations, whose range is stated."""
+        return self.confidence if self.is_time else None
+
+
+class Broken(ValueError):
+    """The file is not what it should be; the text says where."""
+
+
+def load(path: Path) -> list[Model]:
+    """Every model of a file. Raises Problem, in one line, for a file that is none."""
+    cure = "restore it, or calibrate: ./study advise --calibrate"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Problem(
+            f"{path} is missing, so no cost is known: measure this machine's with"
+            " ./study advise --calibrate, or give --coefficients FILE"
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: no JSON, or no UTF-8
+        reason = error.strerror if isinstance(error, OSError) else "no JSON"
+        raise Problem(f"{path} cannot be read ({reason}): {cure}") from None
+    except RecursionError:
+        raise Problem(f"{path} cannot be read (no JSON of ours): {cure}") from None
+    try:
+        return _models(content)
+    except Broken as error:
+        raise Problem(f"{path}: {error}: {cure}") from None
+
+
+def choose(models: list[Model], run: str | None = None) -> Model:
+    """The model to answer with: of the named run, else the first that knows time, else the first.
+
+    Raises Problem for a run that is none of them.
+    """
+    if run is not None:
+        named = [model for model in models if model.run == run]
+        if not named:
+            raise Problem(f"no model '{run}'{did_you_mean(run, [model.run for model in models])}")
+        return named[0]
+    return next((model for model in models if model.is_time), models[0])
+
+
+def _models(content: Any) -> list[Model]:
+    top = _mapping(content, "it")
+    if top.get("schema") != SCHEMA:
+        raise Broken(f"schema is {top.get('schema')!r}, not {SCHEMA}")
+    models = top.get("models")
+    if not isinstance(models, list) or not models:
+        raise Broken("it holds no models")
+    return [_model(entry, f"models[{number}]") for number, entry in enumerate(models)]
+
+
+def _model(entry: Any, where: str) -> Model:
+    given = _mapping(entry, where)
+    texts = [_text(given, name, where) for name in ("run", "backend", "unit", "machine")]
+    if texts[2] not in UNITS:
+        raise Broken(f"{where}.unit is '{texts[2]}', not one of {', '.join(UNITS)}")
+    confidence = _number(given, "confidence", where)
+    if not 0.5 <= confidence < 1:
+        raise Broken(f"{where}.confidence is {confidence:g}, not from 0.5 to 1")
+    region = _mapping(given.get("region"), f"{where}.region")
+    arms = _mapping(given.get("arms"), f"{where}.arms")
+    made = [_arm(name, arm, f"{where}.arms.{name}") for name, arm in arms.items()]
+    kept = [arm for arm in made if arm is not None]
+    numbered = any("block" in block for arm in kept for block in arms[arm.name]["blocks"])
+    answering = _paired(kept, numbered)
+    if not answering:
+        raise Broken(f"{where}.arms has none that answers {QUESTION}")
+    limits = {name: _range(region, name, f"{where}.region") for name in FACTORS}
+    if limits["interval_s"][0] <= 0:
+        raise Broken(f"{where}.region.interval_s starts at 0")
+    return Model(texts[0], texts[1], texts[2], texts[3], confidence, limits, answering)
+
+
+def _paired(arms: list[Arm], numbered: bool) -> tuple[Arm, ...]:
+    """Collectors whose blocks have no number and differ in count share none: which is missing from
+    the shorter one cannot be known, so nothing is said of their difference."""
+    if numbered or len({len(arm.blocks) for arm in arms}) < 2:
+        return tuple(arms)
+    return tuple(
+        Arm(arm.name, arm.title, {1000 * place + n: row for n, row in arm.blocks.items()})
+        for place, arm in enumerate(arms)
+    )
+
+
+def _arm(name: str, entry: Any, where: str) -> Arm | None:
+    given = _mapping(entry, where)
+    if given.get("answers") != QUESTION or name == BASELINE:
+        return None
+    blocks = given.get("blocks")
+    if not isinstance(blocks, list) or not blocks:
+        raise Broken(f"{where}.blocks is empty")
+    made: dict[int, tuple[float, ...]] = {}
+    for position, block in enumerate(blocks):
+        at = f"{where}.blocks[{position}]"
+        values = _mapping(block, at)
+        number = values.get("block", position)  # named, or as they stand: what pairs two collectors
+        if type(number) not in (int, float) or number != number // 1 or number in made:
+            raise Broken(f"{at}.block is {number!r}")
+        made[int(number)] = tuple(_number(values, key, at) for key in NAMES)
+    return Arm(name, _text(given, "title", where), made)
+
+
+def _mapping(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Broken(f"{where} is no object")
+    return value
+
+
+def _text(given: dict[str, Any], name: str, where: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or not value:
+        raise Broken(f"{where}.{name} is no text")
+    return value
+
+
+def _number(given: dict[str, Any], name: str, where: str) -> float:
+    return _finite(given.get(name), f"{where}.{name}")
+
+
+def _range(region: dict[str, Any], name: str, where: str) -> tuple[float, float]:
+    ends = region.get(name)
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise Broken(f"{where}.{name} is no pair of numbers")
+    low, high = (_finite(end, f"{where}.{name}") for end in ends)
+    if not 0 <= low <= high:
+        raise Broken(f"{where}.{name} is no range")
+    return low, high
+
+
+def _finite(value: Any, where: str) -> float:
+    if type(value) not in (int, float) or abs(value) > 1e300 or not math.isfinite(value):
+        raise Broken(f"{where} is no number")
+    return float(value)

@@ -1,0 +1,1 @@
+"""``./study compare-upstream``: the article's own collectors as arms beside ours."""

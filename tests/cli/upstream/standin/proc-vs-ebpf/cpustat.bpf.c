@@ -1,0 +1,1 @@
+/* Made for the test: never compiled; its collector does not start. */
