@@ -1,7 +1,7 @@
 """The fitted models of the newest runs as one file: what `./study advise` reckons with.
 
 It is read without any package, by standard-library JSON, so it holds one set of coefficients per
-block: whoever reads it can form the interval of any difference by itself.
+block, with its number: whoever reads it can form the interval of any difference by itself.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.crossover.model import TERMS
 from analysis.exact import BACKEND
 
 SCHEMA = 1
-PRESETS = ("paper", "full", "exact", "quick")  # the weightiest first; others come last
+PRESETS = ("full", "paper", "exact", "quick")  # the weightiest first; others come last
 DIGITS = 9  # of a coefficient: the same text on every platform
 Summary = Mapping[str, Any]
 
@@ -66,7 +67,7 @@ def _model(run: Summary) -> dict[str, Any]:
                 "title": about["title"],
                 "answers": about["answers"],
                 "blocks": [
-                    {term: _rounded(value) for term, value in block.items()}
+                    {"block": block["block"], **{term: _rounded(block[term]) for term in TERMS}}
                     for block in about["blocks"]
                 ],
                 "held_out_median_error": _rounded(about["held_out_error"]),

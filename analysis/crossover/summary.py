@@ -60,7 +60,10 @@ def _arm(c: Crossover, arm: str) -> dict[str, Any]:
         "title": c.run.title(arm),
         "answers": str(c.run.arms[arm].get("answers") or "processes"),
         "hooked": outcome.hooked(c, arm),
-        "blocks": [dict(zip(TERMS, map(float, row), strict=True)) for row in fit.coefficients],
+        "blocks": [
+            {"block": block, **dict(zip(TERMS, map(float, row), strict=True))}
+            for block, row in zip(fit.blocks, fit.coefficients, strict=True)
+        ],
         "terms": {name: _plain(fit.term(name)) for name in TERMS},
         "not_varied": list(fit.left_out),
         "held_out_error": c.held_out_error(arm),

@@ -80,7 +80,9 @@ def exact_contrasts(r: Results) -> Table | None:
         row |= {**levels.at(e["level"]), **columns("ratio", e["ratio"])}
         rows.append({**row, "verdict": e["verdict"], "text": e["text"]})
         names = [r.run.title(e[side]) for side in ("numerator", "denominator")]
-        level = NOTHING if e["level"] == levels.LEFT_ALONE else levels.text(e["level"])
+        count = levels.processes_of(e["level"])
+        level = f"{count:,}" if count is not None else NOTHING
+        level = levels.text(e["level"]) if levels.point_of(e["level"]) else level
         text.append([*names, level, shown(e["ratio"], 5), e["verdict"], e["text"]])
     head = ["instructions of", "over those of", "processes", "ratio", "verdict", "why"]
     return make_table("exact_contrasts", rows, head, text, NOTE)

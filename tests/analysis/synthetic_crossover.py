@@ -84,7 +84,7 @@ def plan(
     return {
         "schema": 4,
         "study": "crossover",
-        "preset": "exact" if exact else "paper",
+        "preset": "exact" if exact else "full",
         "backend": "exact" if exact else "here",
         "seed": 1,
         "interval_ms": 1000,

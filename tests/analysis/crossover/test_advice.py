@@ -13,7 +13,7 @@ from analysis.crossover.outcome import Crossover
 from analysis.crossover.summary import summary
 
 
-def run(c: Crossover, preset: str = "paper", name: str = "20260101T000000Z-x-0") -> dict[str, Any]:
+def run(c: Crossover, preset: str = "full", name: str = "20260101T000000Z-x-0") -> dict[str, Any]:
     """A run's summary with what is read here."""
     backend = "exact" if c.exact else "here"
     files = [f"tables/{n}.md" for n in ("break_even", "points", "held_out", "model", "fleet")]
@@ -43,14 +43,15 @@ def test_the_live_model_comes_first_then_the_exact_one(live: Crossover, counted:
     }  # fmt: skip
     arm = first["arms"]["sched_switch"]
     assert arm["answers"] == "processes" and len(arm["blocks"]) == 3
-    assert all(tuple(block) == TERMS for block in arm["blocks"])
+    assert all(tuple(block) == ("block", *TERMS) for block in arm["blocks"])
+    assert [block["block"] for block in arm["blocks"]] == [1, 2, 3]
     per_switch = sum(block["per_switch"] for block in arm["blocks"]) / 3
     assert per_switch == pytest.approx(live.fits["sched_switch"].term("per_switch").estimate)
     assert 0 <= arm["held_out_median_error"] < 0.1
 
 
 def test_the_weightiest_then_the_newest_run_speaks(live: Crossover) -> None:
-    runs = [run(live, "quick", "3"), run(live, "paper", "1"), run(live, "paper", "2")]
+    runs = [run(live, "quick", "3"), run(live, "full", "1"), run(live, "full", "2")]
     found = advice.newest(runs)
     assert found is not None and found["run"] == "2"
     assert advice.newest([{**runs[1], "finished": False}, runs[0]]) == runs[0]
