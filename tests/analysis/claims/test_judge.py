@@ -285,7 +285,7 @@ def test_one_counterexample_contradicts_a_bound() -> None:
     assert verdict("PROC-4", {**bad, "finished": False})["verdict"] == "not yet measured"
     weak = with_contrast(verdict="cheaper", p_adjusted=0.2)
     assert verdict("PROC-4", weak)["verdict"] == "not yet measured"
-    searched = {**summary(), "study": "crossover"}
+    searched = {**summary("full"), "study": "crossover"}
     assert verdict("PROC-4", searched)["verdict"] == "holds"
 
 
