@@ -110,8 +110,8 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
         points.append(model.Point(seen.processes, extra, seen.switches_per_s, every, active))
     rates = f"{text.number(seen.slowest)} to {text.number(seen.fastest)}"
     told = [
-        f"this machine, watched for {seen.seconds:.0f} s: {text.number(seen.processes)} processes,"
-        f" {text.number(seen.threads)} threads, {text.number(seen.switches_per_s)} context switches"
+        f"this machine, watched for {seen.seconds:.0f} s: {seen.processes:,.0f} processes,"
+        f" {seen.threads:,.0f} threads, {text.number(seen.switches_per_s)} context switches"
         f" a second ({rates})",
         f"the reading took {100 * seen.own_share:.2g} % of a core, and"
         f" {text.number(seen.own_switches)} of these switches a second",

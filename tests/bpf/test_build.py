@@ -53,7 +53,7 @@ def test_barriers_are_atomics_where_stores_may_be_reordered(tmp_path: Path) -> N
 
     def atomics(architecture: str) -> int:
         folder = tmp_path / architecture
-        listing = folder / "sched_switch.bpf.s"
+        listing = folder / "bpf_timer.bpf.s"
         make = ["make", "-C", str(SOURCES), f"BUILD={folder}", f"ARCH={architecture}"]
         subprocess.run([*make, str(listing)], check=True, capture_output=True)
         return listing.read_text().count("atomic_fetch_add")
@@ -79,6 +79,7 @@ def test_licence_is_stated(path: Path) -> None:
         "kernel.h",
         "sched_switch.h",
         "sched_switch_published.h",
+        "task_iter.h",
         "snapshot.h",
     }
     assert "SPDX-License-Identifier:" in first

@@ -27,6 +27,7 @@ BUILT_IN: dict[str, dict[str, Any]] = {
     "proc_stat_tuned": {"source": "proc", "dump": True},
     "sched_switch_published": {"source": "ebpf", "context": "both", "dump": True},
     "sched_switch": {"source": "ebpf", "context": "both", "dump": True},
+    "task_iter": {"source": "ebpf", "context": "own", "dump": True},
     "top": {"source": "proc", "ready": {"after_s": 1.2}, "sleeps_per_scrape": 1},
     "psutil_processes": {"source": "proc", "language": "Python", "dump": True},
     "bcc_sched_switch": {
@@ -662,7 +663,7 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
         ("blocks: every", "blocks: some", "blocks: 'some' must be a number or every"),
         ("statistics: [off, on]", "statistics: [off, off]", "statistics: 'off' must be one of"),
         ("workloads: [steady, ", "workloads: [lazy, ", "workloads: 'lazy' must be one of steady"),
-        ("workloads: [steady, bursty", "workloads: [] #", "must be some of steady"),
+        ("        workloads: [steady, bursty", "        workloads: [] #", "must be some of steady"),
         ("switch: 4000, ", "", "external: events: key 'switch' is missing"),
         ("events: {switch", "events: {sleep: 1, switch", "unknown key 'sleep'"),
         ("hot: {rounds: 1, ", "hot: {", "external: hot: key 'rounds' is missing"),

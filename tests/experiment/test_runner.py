@@ -272,7 +272,7 @@ def test_real_collectors_statistics_and_load_are_gone_after_any_end(tmp_path, cl
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_design_points_load_fills_its_columns_and_is_gone_after_any_end(tmp_path, clean, number):
     present = sum(name.isdigit() for name in os.listdir("/proc"))
-    point = {"point": 1, "processes": present + 60, "threads_per_process": 3,
+    point = {"point": 1, "processes": present + 120, "threads_per_process": 3,
              "switches_per_s": 500, "switching_tasks": 4}  # fmt: skip
     plan, out = (
         make_plan(tmp_path, names=("idle",), blocks=3, window_s=1.0, **point),

@@ -48,9 +48,7 @@ def test_blocks_may_name_their_number(content: Any, tmp_path: Path) -> None:
     assert list(found.blocks) == [1, 2, 4]
 
 
-def test_unnumbered_blocks_of_different_counts_are_not_paired(
-    content: Any, tmp_path: Path
-) -> None:
+def test_unnumbered_blocks_of_different_counts_are_not_paired(content: Any, tmp_path: Path) -> None:
     short = content()
     short["models"][0]["arms"]["task_iter"]["blocks"].pop(2)
     (tmp_path / "short.json").write_text(json.dumps(short))

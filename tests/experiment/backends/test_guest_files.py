@@ -55,8 +55,9 @@ def test_the_packed_runner_starts_by_itself(plan, tmp_path):
 
 
 def test_programs_and_scripts_are_there_if_an_arm_needs_them(plan, tmp_path):
-    for name in ("null_agent", "proc_stat", "sched_switch", "sched_switch_published",
-                 "idle_processes", "spin"):  # fmt: skip
+    names = ("null_agent", "proc_stat", "proc_stat_tuned", "sched_switch", "sched_switch_published",
+             "task_iter", "idle_processes", "spin")  # fmt: skip
+    for name in names:
         (tmp_path / name).write_bytes(b"\x7fELF")
     entries = {entry.name: entry for entry in guest_files.project(plan, ROOT, tmp_path)}
     assert entries["build/spin"].mode & 0o777 == 0o755 and entries["init"].mode & 0o111
