@@ -63,8 +63,11 @@ class Broken(ValueError):
     """The file is not what it should be; the text says where."""
 
 
-def load(path: Path) -> list[Model]:
-    """Every model of a file. Raises Problem, in one line, for a file that is none."""
+def load(path: Path, *, empty: bool = False) -> list[Model]:
+    """Every model of a file. Raises Problem, in one line, for a file that is none.
+
+    empty: a file that holds no model yet, as the shipped one before its study was run, is fine.
+    """
     cure = "restore it, or calibrate: ./study advise --calibrate"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -79,7 +82,7 @@ def load(path: Path) -> list[Model]:
     except RecursionError:
         raise Problem(f"{path} cannot be read (no JSON of ours): {cure}") from None
     try:
-        return _models(content)
+        return _models(content, empty)
     except Broken as error:
         raise Problem(f"{path}: {error}: {cure}") from None
 
@@ -97,12 +100,12 @@ def choose(models: list[Model], run: str | None = None) -> Model:
     return next((model for model in models if model.is_time), models[0])
 
 
-def _models(content: Any) -> list[Model]:
+def _models(content: Any, empty: bool) -> list[Model]:
     top = _mapping(content, "it")
     if top.get("schema") != SCHEMA:
         raise Broken(f"schema is {top.get('schema')!r}, not {SCHEMA}")
     models = top.get("models")
-    if not isinstance(models, list) or not models:
+    if not isinstance(models, list) or not (models or empty):
         raise Broken("it holds no models")
     return [_model(entry, f"models[{number}]") for number, entry in enumerate(models)]
 

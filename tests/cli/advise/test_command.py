@@ -78,6 +78,16 @@ def test_outside_of_the_region_it_says_so_and_prints_no_cost(file: Path) -> None
     assert "%" not in done.stdout and "cores" not in done.stdout
 
 
+def test_fewer_threads_than_were_measured_are_said(file: Path, tmp_path: Path) -> None:
+    given = advise("--coefficients", file, *GIVEN, "--threads", 610).stdout
+    assert "threads are fewer than were measured: taken as 40 beyond the first" in given
+    assert "threads" not in advise("--coefficients", file, *GIVEN, "--threads", 900).stdout
+    fleet = tmp_path / "fleet.csv"
+    fleet.write_text("node,processes,switches/s,threads\na,600,3000,610\n")
+    said = advise("--coefficients", file, "--fleet", fleet).stdout
+    assert "with fewer than were measured: taken as the fewest measured" in said
+
+
 def test_json_says_the_same(file: Path) -> None:
     words = ("--coefficients", file, *GIVEN, "--interval", "15,120", "--threads", 900)
     made = json.loads(advise(*words, "--json").stdout)
@@ -103,7 +113,7 @@ def test_instructions_rank_and_are_called_no_time(content: Any, tmp_path: Path) 
 def test_this_machine_is_watched_and_its_own_reading_told(file: Path) -> None:
     done = advise("--coefficients", file, "--seconds", 2, "--interval", 1)
     assert done.returncode == 0, done.stderr
-    assert re.match(r"this machine, watched for 2 s: \d+ processes, \d+ threads, ", done.stdout)
+    assert re.match(r"this machine, watched for 2 s: [\d.,]+ processes, [\d.,]+ threads, ", done.stdout)
     assert "the reading took" in done.stdout
     assert "nothing is attached" in done.stderr
     seen = json.loads(advise("--coefficients", file, "--seconds", 1, "--json").stdout)["observed"]
