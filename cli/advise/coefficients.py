@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,26 @@ FACTORS = ("processes", "threads", "switches_per_s", "active_tasks", "interval_s
 QUESTION = "processes"
 #: Only sleeps: a part of every collector's cost, and no way of collecting.
 BASELINE = "null_agent"
+#: Of a value that was typed or rounded against what was measured.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)  # itself is its identity, which caches go by
 class Arm:
-    """A collector. blocks: coefficients in the order of NAMES, by the block's number."""
+    """A collector. blocks: coefficients in the order of NAMES, by the block's number.
+
+    interval_s: shortest and longest that it was measured at, where they are not the region's.
+    """
 
     name: str
     title: str
     blocks: dict[int, tuple[float, ...]]
+    interval_s: tuple[float, float] | None = None
+
+    def measured_every(self, interval_s: float) -> bool:
+        """Whether the interval lies inside of what this collector was measured at."""
+        low, high = self.interval_s or (0.0, math.inf)
+        return low * (1 - ROUNDING) <= interval_s <= high * (1 + ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +149,7 @@ def _paired(arms: list[Arm], numbered: bool) -> tuple[Arm, ...]:
     if numbered or len({len(arm.blocks) for arm in arms}) < 2:
         return tuple(arms)
     return tuple(
-        Arm(arm.name, arm.title, {1000 * place + n: row for n, row in arm.blocks.items()})
+        replace(arm, blocks={1000 * place + n: row for n, row in arm.blocks.items()})
         for place, arm in enumerate(arms)
     )
 
@@ -158,7 +169,8 @@ def _arm(name: str, entry: Any, where: str) -> Arm | None:
         if type(number) not in (int, float) or number != number // 1 or number in made:
             raise Broken(f"{at}.block is {number!r}")
         made[int(number)] = tuple(_number(values, key, at) for key in NAMES)
-    return Arm(name, _text(given, "title", where), made)
+    every = _range(given, "interval_s", where) if "interval_s" in given else None
+    return Arm(name, _text(given, "title", where), made, every)
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:

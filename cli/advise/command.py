@@ -161,6 +161,8 @@ def _fleet(asked: Asked, chosen: Model, nodes: list[fleet.Node]) -> str:
     if any(node.active is None for node in nodes):
         lines.append("nodes without active: every number of active tasks that is possible is"
                      " allowed for")  # fmt: skip
+    asked_of = {answer.interval_s for one in found for answer in one.nodes if not answer.outside}
+    lines += text.beyond(chosen, sorted(asked_of))
     for one in found:
         lines += fleet_text.lines(chosen, one)
     if asked.output is not None:
