@@ -7,6 +7,7 @@ before there was a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from analysis.claims import evidence
@@ -117,10 +118,10 @@ def frontier(claim: Claim, index: Index) -> Answer:
     row = {"steeper": entry["steeper"], "flatter": entry["flatter"], **at}
     place = Place(folder_of(run), "break_even", row, "switches_per_s")
     measured = Measured(rate, "switches/s at break-even", place, name)
-    if rate.low is None or not rate.low > 0:
+    least, most = run["crossover"]["region"]["switches_per_s"]
+    if rate.low is None or not rate.low > 0 or rate.low < least:
         said = "where the two meet is not known within what was measured"
         return Answer(UNDETERMINED, f"{said}; {where}{aside}", measured, "", name)
-    most = run["crossover"]["region"]["switches_per_s"][1]
     below = about(float(f"{min(rate.low, most):.2g}"))
     condition = f"a node switches fewer than {below} times a second, at {where}"
     near = float(f"{rate.estimate:.3g}") if rate.estimate else 0.0
@@ -151,7 +152,13 @@ def counterexamples(claim: Claim, index: Index) -> tuple[list[tuple[Entry, Entry
                 looked += 1
                 if entry["verdict"] == c["never"]:
                     found.append((run, entry))
-    return sorted(found, key=lambda e: e[1]["ratio"]["estimate"] or 0.0), looked
+    return sorted(found, key=_ratio), looked
+
+
+def _ratio(found: tuple[Entry, Entry]) -> float:
+    """Of a verdict at a point; one that is not known stands last."""
+    ratio = as_interval(found[1]["ratio"]).estimate
+    return inf if ratio is None else ratio
 
 
 def contradicted(claim: Claim, found: list[tuple[Entry, Entry]], looked: int) -> Answer:

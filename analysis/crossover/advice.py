@@ -66,6 +66,12 @@ def _model(run: Summary) -> dict[str, Any]:
             arm: {
                 "title": about["title"],
                 "answers": about["answers"],
+                # a run that was processed before there was this key goes without
+                **(
+                    {"interval_s": [_rounded(end) for end in about["interval_s"]]}
+                    if "interval_s" in about
+                    else {}
+                ),
                 "blocks": [
                     {"block": block["block"], **{term: _rounded(block[term]) for term in TERMS}}
                     for block in about["blocks"]

@@ -20,8 +20,9 @@ def summary(c: Crossover | None) -> dict[str, Any] | None:
     """None for a run of another kind.
 
     Keys unit, exact, machine, cpus, confidence, region, usual (conditions of the machine itself),
-    intervals, held_out_limit; arms {arm: title, answers, hooked, blocks, terms, held_out_error,
-    held_out_points}; break_even, verdicts, fleet: as their tables.
+    intervals, held_out_limit; arms {arm: title, answers, hooked, blocks, terms, interval_s (least
+    and greatest it was fitted at), held_out_error, held_out_points}; break_even, verdicts,
+    fleet: as their tables.
     """
     if c is None:
         return None
@@ -56,6 +57,7 @@ def _arm(c: Crossover, arm: str) -> dict[str, Any]:
     fit = c.fits[arm]
     found = c.errors[arm]
     held_out = found[found.index.isin(c.held_out)]["error"].dropna()
+    fitted = c.cells[(c.cells["arm"] == arm) & ~c.cells["point"].isin(c.held_out)]["interval_s"]
     return {
         "title": c.run.title(arm),
         "answers": str(c.run.arms[arm].get("answers") or "processes"),
@@ -65,6 +67,7 @@ def _arm(c: Crossover, arm: str) -> dict[str, Any]:
             for block, row in zip(fit.blocks, fit.coefficients, strict=True)
         ],
         "terms": {name: _plain(fit.term(name)) for name in TERMS},
+        "interval_s": [float(fitted.min()), float(fitted.max())],
         "not_varied": list(fit.left_out),
         "held_out_error": c.held_out_error(arm),
         "held_out_points": len(held_out),

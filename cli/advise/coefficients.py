@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,26 @@ FACTORS = ("processes", "threads", "switches_per_s", "active_tasks", "interval_s
 QUESTION = "processes"
 #: Only sleeps: a part of every collector's cost, and no way of collecting.
 BASELINE = "null_agent"
+#: Of a value that was typed or rounded against what was measured.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)  # itself is its identity, which caches go by
 class Arm:
-    """A collector. blocks: coefficients in the order of NAMES, by the block's number."""
+    """A collector. blocks: coefficients in the order of NAMES, by the block's number.
+
+    interval_s: shortest and longest that it was measured at, where they are not the region's.
+    """
 
     name: str
     title: str
     blocks: dict[int, tuple[float, ...]]
+    interval_s: tuple[float, float] | None = None
+
+    def measured_every(self, interval_s: float) -> bool:
+        """Whether the interval lies inside of what this collector was measured at."""
+        low, high = self.interval_s or (0.0, math.inf)
+        return low * (1 - ROUNDING) <= interval_s <= high * (1 + ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +74,11 @@ class Broken(ValueError):
     """The file is not what it should be; the text says where."""
 
 
-def load(path: Path) -> list[Model]:
-    """Every model of a file. Raises Problem, in one line, for a file that is none."""
+def load(path: Path, *, empty: bool = False) -> list[Model]:
+    """Every model of a file. Raises Problem, in one line, for a file that is none.
+
+    empty: a file that holds no model yet, as the shipped one before its study was run, is fine.
+    """
     cure = "restore it, or calibrate: ./study advise --calibrate"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -79,7 +93,7 @@ def load(path: Path) -> list[Model]:
     except RecursionError:
         raise Problem(f"{path} cannot be read (no JSON of ours): {cure}") from None
     try:
-        return _models(content)
+        return _models(content, empty)
     except Broken as error:
         raise Problem(f"{path}: {error}: {cure}") from None
 
@@ -97,12 +111,12 @@ def choose(models: list[Model], run: str | None = None) -> Model:
     return next((model for model in models if model.is_time), models[0])
 
 
-def _models(content: Any) -> list[Model]:
+def _models(content: Any, empty: bool) -> list[Model]:
     top = _mapping(content, "it")
     if top.get("schema") != SCHEMA:
         raise Broken(f"schema is {top.get('schema')!r}, not {SCHEMA}")
     models = top.get("models")
-    if not isinstance(models, list) or not models:
+    if not isinstance(models, list) or not (models or empty):
         raise Broken("it holds no models")
     return [_model(entry, f"models[{number}]") for number, entry in enumerate(models)]
 
@@ -135,7 +149,7 @@ def _paired(arms: list[Arm], numbered: bool) -> tuple[Arm, ...]:
     if numbered or len({len(arm.blocks) for arm in arms}) < 2:
         return tuple(arms)
     return tuple(
-        Arm(arm.name, arm.title, {1000 * place + n: row for n, row in arm.blocks.items()})
+        replace(arm, blocks={1000 * place + n: row for n, row in arm.blocks.items()})
         for place, arm in enumerate(arms)
     )
 
@@ -155,7 +169,8 @@ def _arm(name: str, entry: Any, where: str) -> Arm | None:
         if type(number) not in (int, float) or number != number // 1 or number in made:
             raise Broken(f"{at}.block is {number!r}")
         made[int(number)] = tuple(_number(values, key, at) for key in NAMES)
-    return Arm(name, _text(given, "title", where), made)
+    every = _range(given, "interval_s", where) if "interval_s" in given else None
+    return Arm(name, _text(given, "title", where), made, every)
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:

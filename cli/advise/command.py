@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -39,13 +40,17 @@ def main(words: Sequence[str]) -> int:
 def command(words: Sequence[str]) -> int:
     """Answer. Raises Problem for whatever the user can put right."""
     asked = parse(words)
+    nodes = fleet.read(asked.fleet) if asked.fleet else []  # what is wrong is said before measuring
     if asked.calibrate:
         from cli.advise import calibrate  # needs what the project needs
 
-        calibrate.measure()
+        # what the run says of itself is no part of the answer as JSON
+        aside = contextlib.redirect_stdout(sys.stderr) if asked.json else contextlib.nullcontext()
+        with aside:
+            calibrate.measure()
     models = _models(asked)
     chosen = coefficients.choose(models, asked.model)
-    content = _fleet(asked, chosen) if asked.fleet else _machine(asked, models, chosen)
+    content = _fleet(asked, chosen, nodes) if asked.fleet else _machine(asked, models, chosen)
     print(content)
     sys.stdout.flush()
     return 0
@@ -56,7 +61,14 @@ def _models(asked: Asked) -> list[Model]:
     if asked.coefficients is not None:
         return coefficients.load(asked.coefficients)
     own = calibrated.models(_note)
-    return [*own, *(coefficients.load(SHIPPED) if SHIPPED.exists() or not own else [])]
+    shipped = SHIPPED.exists() or not own
+    found = [*own, *(coefficients.load(SHIPPED, empty=True) if shipped else [])]
+    if not found:
+        raise Problem(
+            f"{SHIPPED} holds no costs yet: measure this machine's with ./study advise --calibrate,"
+            " or give --coefficients FILE"
+        )
+    return found
 
 
 def _machine(asked: Asked, models: list[Model], chosen: Model) -> str:
@@ -84,9 +96,10 @@ def _given(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str], N
     node = fleet.Node("", asked.processes, asked.switches, asked.threads, asked.active)
     told = [f"{text.count(asked.processes)} processes, {text.count(asked.switches)} context"
             " switches a second, as given"]  # fmt: skip
-    if asked.threads is None:
-        least = text.count(chosen.region["threads"][0])
-        told.append(f"threads were not given: taken as {least} beyond the first of each process,"
+    least = chosen.region["threads"][0]
+    if asked.threads is None or asked.threads - asked.processes < least:
+        why = "were not given" if asked.threads is None else "are fewer than were measured"
+        told.append(f"threads {why}: taken as {text.count(least)} beyond the first of each process,"
                     " the fewest measured; /proc costs more with more")  # fmt: skip
     if asked.active is None:
         told.append("active tasks were not given: every number that is possible is allowed for")
@@ -124,7 +137,7 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
     return points, told, vars(seen)
 
 
-def _fleet(asked: Asked, chosen: Model) -> str:
+def _fleet(asked: Asked, chosen: Model, nodes: list[fleet.Node]) -> str:
     assert asked.fleet is not None
     now = asked.now or NOW
     known = [arm.name for arm in chosen.arms]
@@ -132,7 +145,6 @@ def _fleet(asked: Asked, chosen: Model) -> str:
         raise Problem(f"no collector '{now}'{did_you_mean(now, known)}")
     if asked.output is not None and asked.output.resolve() == asked.fleet.resolve():
         raise Problem("--output would overwrite the fleet's file: choose another")
-    nodes = fleet.read(asked.fleet)
     own = all(node.interval is not None for node in nodes)
     intervals: tuple[float | None, ...] = (None,) if own else asked.intervals
     found = [survey(chosen, nodes, every, now) for every in intervals]
@@ -142,12 +154,15 @@ def _fleet(asked: Asked, chosen: Model) -> str:
         made = plain.about(chosen)
         return _json(made | {"fleets": [plain.fleet(chosen, one) for one in found]})
     lines = [f"{asked.fleet}: {len(nodes):,} nodes", *text.measured_where(chosen)]
-    if any(node.threads is None for node in nodes):
-        lines.append("nodes without threads: taken as the fewest measured; /proc costs more with"
-                     " more")  # fmt: skip
+    least = chosen.region["threads"][0]
+    if any(node.threads is None or node.threads - node.processes < least for node in nodes):
+        lines.append("nodes without threads, or with fewer than were measured: taken as the fewest"
+                     " measured; /proc costs more with more")  # fmt: skip
     if any(node.active is None for node in nodes):
         lines.append("nodes without active: every number of active tasks that is possible is"
                      " allowed for")  # fmt: skip
+    asked_of = {answer.interval_s for one in found for answer in one.nodes if not answer.outside}
+    lines += text.beyond(chosen, sorted(asked_of))
     for one in found:
         lines += fleet_text.lines(chosen, one)
     if asked.output is not None:

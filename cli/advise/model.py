@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cli.advise.coefficients import Arm, Model
+from cli.advise.coefficients import ROUNDING, Arm, Model
 from cli.advise.forms import Form, Interval, cost, less, undecided
 
 CHEAPER, INDISTINGUISHABLE, UNDETERMINED = "cheaper", "indistinguishable", "undetermined"
@@ -19,8 +19,6 @@ CHEAPER, INDISTINGUISHABLE, UNDETERMINED = "cheaper", "indistinguishable", "unde
 RATIO_MARGIN = (0.9, 1.1)
 NS_MARGIN = 5e4  # per second: 0.005 % of a core
 INTERVAL_BLOCKS = 4  # fewer never say that two are the same
-#: Of a value that was typed or rounded against the region's ends.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)

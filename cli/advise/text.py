@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cli.advise.coefficients import Model
 from cli.advise.forms import Interval
@@ -85,6 +85,21 @@ def measured_where(model: Model) -> list[str]:
     return [where] if model.is_time else [where, NO_TIME]
 
 
+def beyond(model: Model, intervals: Iterable[float]) -> list[str]:
+    """Collectors that were not measured at an interval at which others were, a line each."""
+    low, high = model.region["interval_s"]
+    made = []
+    for arm in model.arms:
+        gone = [v for v in intervals if low <= v <= high and not arm.measured_every(v)]
+        if arm.interval_s and gone:
+            made.append(
+                f"{arm.title} was measured every {count(arm.interval_s[0])} to"
+                f" {count(arm.interval_s[1])} s: every {', '.join(map(count, gone))} s its cost is"
+                " the model's word alone"
+            )
+    return made
+
+
 def outside(beyond: Sequence[Outside]) -> str:
     """Which factors were not measured, and what was."""
     return ", ".join(
@@ -97,6 +112,7 @@ def machine(model: Model, answers: Sequence[Answer]) -> list[str]:
     """The table of collectors by intervals, then a line or two on each interval."""
     inside = [answer for answer in answers if not answer.outside]
     lines = _table(model, inside) if inside else []
+    lines += beyond(model, [answer.point.interval_s for answer in inside])
     for answer in answers:
         lines += _about(model, answer)
     return lines

@@ -379,3 +379,39 @@ def test_a_published_change_in_percent_is_compared_as_a_ratio() -> None:
     run["contrasts"] = [contrast(None, **pair, ratio=interval(5.2, 4.8, 5.6))]
     found = verdict("SENSOR-5", run)  # -80 % is 5 times
     assert found["verdict"] == "holds" and "against 5×" in found["reason"]
+
+
+def crossing(low: float | None, high: float | None) -> Summary:
+    """A crossover run in which the published pair meets between two rates; 80 to 200,000 seen."""
+    pair = {"steeper": "sched_switch_published", "flatter": "proc_stat", "always_cheaper": None}
+    rate = interval(1000.0, low, high)
+    place = {"processes": 600, "interval_s": 1, "measured": True, "switches_per_s": rate}
+    crossover = {
+        **{"arms": {}, "exact": False, "fleet": []},
+        **{"region": {"switches_per_s": [80.0, 2e5]}, "break_even": [{**pair, **place}]},
+    }
+    return {**summary("full"), "study": "crossover", "crossover": {**crossover, "verdicts": []}}
+
+
+@pytest.mark.parametrize(
+    ("low", "expected"), [(900.0, "holds when…"), (50.0, "undetermined"), (None, "undetermined")]
+)
+def test_a_break_even_is_a_condition_only_where_it_was_measured(
+    low: float | None, expected: str
+) -> None:
+    found = verdict("PROC-10", crossing(low, 1100.0))
+    assert found["verdict"] == expected
+    assert ("fewer than 900" in found["condition"]) == (low == 900.0)
+
+
+def test_a_counterexample_without_a_ratio_is_not_the_furthest() -> None:
+    run = crossing(900.0, 1100.0)
+    pair = {"numerator": "proc_stat", "denominator": "sched_switch_published"}
+    at = {"processes": 100.0, "switches_per_s": 16e3, "interval_s": 1.0, "verdict": "cheaper"}
+    ratios = [interval(0.4, 0.3, 0.5), interval(None, None, None)]
+    run["crossover"]["verdicts"] = [
+        {**pair, **at, "point": n, "why": "adjusted p = 0.01", "ratio": ratio}
+        for n, ratio in enumerate(ratios, 1)
+    ]
+    found = verdict("PROC-4", run)
+    assert found["verdict"] == "contradicted" and found["measured"]["estimate"] == 0.4

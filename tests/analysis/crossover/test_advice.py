@@ -47,6 +47,7 @@ def test_the_live_model_comes_first_then_the_exact_one(live: Crossover, counted:
     assert [block["block"] for block in arm["blocks"]] == [1, 2, 3]
     per_switch = sum(block["per_switch"] for block in arm["blocks"]) / 3
     assert per_switch == pytest.approx(live.fits["sched_switch"].term("per_switch").estimate)
+    assert arm["interval_s"] == first["region"]["interval_s"], "measured at every interval"
     assert 0 <= arm["held_out_median_error"] < 0.1
 
 

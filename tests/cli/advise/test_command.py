@@ -78,6 +78,34 @@ def test_outside_of_the_region_it_says_so_and_prints_no_cost(file: Path) -> None
     assert "%" not in done.stdout and "cores" not in done.stdout
 
 
+def test_fewer_threads_than_were_measured_are_said(file: Path, tmp_path: Path) -> None:
+    given = advise("--coefficients", file, *GIVEN, "--threads", 610).stdout
+    assert "threads are fewer than were measured: taken as 40 beyond the first" in given
+    assert "threads" not in advise("--coefficients", file, *GIVEN, "--threads", 900).stdout
+    fleet = tmp_path / "fleet.csv"
+    fleet.write_text("node,processes,switches/s,threads\na,600,3000,610\n")
+    said = advise("--coefficients", file, "--fleet", fleet).stdout
+    assert "with fewer than were measured: taken as the fewest measured" in said
+
+
+def test_a_collector_that_was_not_measured_at_an_interval_is_named(
+    content: Any, tmp_path: Path
+) -> None:
+    made = content()
+    made["models"][0]["arms"]["task_iter"]["interval_s"] = [0.1, 10]
+    path, fleet = tmp_path / "advice.json", tmp_path / "fleet.csv"
+    path.write_text(json.dumps(made))
+    fleet.write_text("node,processes,switches/s\na,600,3000\n")
+    said = "eBPF iterator was measured every 0.100 to 10 s: every 15, 60 s its cost is the model's"
+    for words in (GIVEN, ("--fleet", fleet)):
+        assert said in advise("--coefficients", path, *words).stdout
+    answers = json.loads(advise("--coefficients", path, *GIVEN, "--json").stdout)["answers"]
+    alone = [
+        {c["arm"] for c in answer["collectors"] if not c["interval_measured"]} for answer in answers
+    ]
+    assert alone == [set(), {"task_iter"}, {"task_iter"}]
+
+
 def test_json_says_the_same(file: Path) -> None:
     words = ("--coefficients", file, *GIVEN, "--interval", "15,120", "--threads", 900)
     made = json.loads(advise(*words, "--json").stdout)
@@ -103,7 +131,8 @@ def test_instructions_rank_and_are_called_no_time(content: Any, tmp_path: Path) 
 def test_this_machine_is_watched_and_its_own_reading_told(file: Path) -> None:
     done = advise("--coefficients", file, "--seconds", 2, "--interval", 1)
     assert done.returncode == 0, done.stderr
-    assert re.match(r"this machine, watched for 2 s: \d+ processes, \d+ threads, ", done.stdout)
+    said = r"this machine, watched for 2 s: [\d.,]+ processes, [\d.,]+ threads, "
+    assert re.match(said, done.stdout)
     assert "the reading took" in done.stdout
     assert "nothing is attached" in done.stderr
     seen = json.loads(advise("--coefficients", file, "--seconds", 1, "--json").stdout)["observed"]
