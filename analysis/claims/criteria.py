@@ -172,6 +172,8 @@ def bound(claim: Claim, index: Index) -> Answer:
     points, looked = frontier.counterexamples(claim, index)
     if points:
         return frontier.contradicted(claim, points, looked)
+    if doubts := frontier.in_doubt(claim, index):
+        return frontier.doubted(claim, doubts, looked)
     none = f"{searched} contrasts so far, none of them under load, hold no counterexample"
     if evidence.newest(index, c["study"], c["presets"]) is None:
         return not_yet(claim, none if searched else "")

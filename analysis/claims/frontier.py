@@ -27,6 +27,9 @@ from analysis.claims.data import Claim
 from analysis.claims.evidence import Entry, Measured, Place, as_interval, folder_of
 from analysis.text import about, number, span
 
+#: A run, and its verdict at one of its points.
+Found = tuple[Entry, Entry]
+
 
 def modelled(claim: Claim, index: Index) -> Entry | None:
     """The newest run with a cost model that the criterion names; None without one."""
@@ -136,49 +139,70 @@ def _same(entry: Mapping[str, Any], pair: Mapping[str, str]) -> bool:
     return {entry["steeper"], entry["flatter"]} == {pair["hook"], pair["polling"]}
 
 
-def counterexamples(claim: Claim, index: Index) -> tuple[list[tuple[Entry, Entry]], int]:
-    """(run, verdict at a point) that contradict a bound, the furthest first; points looked at.
+def counterexamples(claim: Claim, index: Index) -> tuple[list[Found], int]:
+    """Verdicts at points that contradict a bound, the furthest first; points looked at.
 
     Of live runs: instructions are no time.
     """
-    c = claim.criterion
-    found: list[tuple[Entry, Entry]] = []
-    looked = 0
-    for run in index["runs"]:
-        if not (run["finished"] and run.get("crossover")) or run["crossover"]["exact"]:
-            continue
-        for entry in run["crossover"]["verdicts"]:
-            if [entry["numerator"], entry["denominator"]] in c["pairs"]:
-                looked += 1
-                if entry["verdict"] == c["never"]:
-                    found.append((run, entry))
-    return sorted(found, key=_ratio), looked
+    looked = _looked_at(claim, index)
+    found = [f for f in looked if f[1]["verdict"] == claim.criterion["never"]]
+    return sorted(found, key=_ratio), len(looked)
 
 
-def _ratio(found: tuple[Entry, Entry]) -> float:
+def in_doubt(claim: Claim, index: Index) -> list[Found]:
+    """Verdicts at points that may yet contradict a bound: undetermined, and on its wrong side."""
+    found = [f for f in _looked_at(claim, index) if f[1]["verdict"] == UNDETERMINED]
+    return sorted((f for f in found if _ratio(f) < 1 or _ratio(f) == inf), key=_ratio)
+
+
+def _looked_at(claim: Claim, index: Index) -> list[Found]:
+    """(run, verdict at a point) of every pair that a criterion names, in live runs."""
+    return [
+        (run, entry)
+        for run in index["runs"]
+        if run["finished"] and run.get("crossover") and not run["crossover"]["exact"]
+        for entry in run["crossover"]["verdicts"]
+        if [entry["numerator"], entry["denominator"]] in claim.criterion["pairs"]
+    ]
+
+
+def _ratio(found: Found) -> float:
     """Of a verdict at a point; one that is not known stands last."""
     ratio = as_interval(found[1]["ratio"]).estimate
     return inf if ratio is None else ratio
 
 
-def contradicted(claim: Claim, found: list[tuple[Entry, Entry]], looked: int) -> Answer:
+def contradicted(claim: Claim, found: list[Found], looked: int) -> Answer:
     """The furthest counterexample, and at how many points of each pair there is one."""
+    entry = found[0][1]
+    said = f"{entry['numerator']} is {claim.criterion['never']} ({entry['why']})"
+    return _furthest(CONTRADICTED, found, looked, said)
+
+
+def doubted(claim: Claim, found: list[Found], looked: int) -> Answer:
+    """No counterexample, and points that may be one."""
+    entry = found[0][1]
+    said = f"{entry['numerator']} may be {claim.criterion['never']} ({entry['why']})"
+    return _furthest(UNDETERMINED, found, looked, said)
+
+
+def _furthest(verdict: str, found: list[Found], looked: int, said: str) -> Answer:
     run, entry = found[0]
     name = (str(run["run"]),)
     row = {key: entry[key] for key in ("point", "numerator", "denominator")}
     place = Place(folder_of(run), "point_verdicts", row, "ratio")
-    measured = Measured(as_interval(entry["ratio"]), "×", place, name)
+    ratio = as_interval(entry["ratio"])
+    measured = Measured(ratio, "×", place, name) if ratio.estimate is not None else None
     pairs: dict[str, int] = {}
     for _, e in found:
         pair = f"{e['numerator']} against {e['denominator']}"
         pairs[pair] = pairs.get(pair, 0) + 1
     each = ", ".join(f"{pair} at {n}" for pair, n in pairs.items())
-    said = (
-        f"{entry['numerator']} is {claim.criterion['never']} ({entry['why']}) at "
-        f"{entry['processes']:,.0f} processes, {entry['switches_per_s']:,.0f} switches a second "
-        f"and a scrape every {entry['interval_s']:g} s; of {looked} measured points: {each}"
+    said += (
+        f" at {entry['processes']:,.0f} processes, {entry['switches_per_s']:,.0f} switches a "
+        f"second and a scrape every {entry['interval_s']:g} s; of {looked} measured points: {each}"
     )
-    return Answer(CONTRADICTED, said, measured, "", name)
+    return Answer(verdict, said, measured, "", name)
 
 
 def line(claim: Claim, index: Index) -> tuple[Entry, Measured, Measured, float] | None:

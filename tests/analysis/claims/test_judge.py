@@ -415,3 +415,20 @@ def test_a_counterexample_without_a_ratio_is_not_the_furthest() -> None:
     ]
     found = verdict("PROC-4", run)
     assert found["verdict"] == "contradicted" and found["measured"]["estimate"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("estimate", "expected"), [(0.06, "undetermined"), (None, "undetermined"), (3.6, "holds")]
+)
+def test_a_point_that_may_be_a_counterexample_leaves_a_bound_open(
+    estimate: float | None, expected: str
+) -> None:
+    run = crossing(900.0, 1100.0)
+    pair = {"numerator": "proc_stat", "denominator": "sched_switch_published"}
+    at = {"processes": 100.0, "switches_per_s": 24e3, "interval_s": 1.0, "point": 3}
+    ratio = interval(estimate, None, None)
+    decided = {"verdict": "undetermined", "why": "adjusted p = 0.22", "ratio": ratio}
+    run["crossover"]["verdicts"] = [{**pair, **at, **decided}]
+    found = verdict("PROC-4", run)
+    assert found["verdict"] == expected
+    assert ("24,000 switches a second" in found["reason"]) == (expected == "undetermined")
