@@ -244,9 +244,10 @@ def _estimate(
     family = len(preset.contrasts)
     adjusted = power.smallest_adjusted_p(preset.blocks, family)
     if adjusted is not None and adjusted >= power.ALPHA:
+        where = " by a contrast, only by the model and point by point" if preset.points else ""
         notes.append(
             f"{preset.blocks} blocks cannot reach p < {power.ALPHA:g} (at best {adjusted:g}):"
-            " no arm can be called cheaper or dearer"
+            f" no arm can be called cheaper or dearer{where}"
         )
     return {
         "minutes": round(estimate.minutes(trials, arms, exact), 2),

@@ -95,6 +95,8 @@ def _point(
     )
     reader.end()
     tasks, rate = point.switching_tasks, point.switches_per_s
+    if point.threads_per_process < 1:
+        raise reader.fail("threads", point.threads_per_process, "at least 1")
     if tasks % 2 or (tasks == 0) != (rate == 0):
         raise reader.fail("tasks", tasks, "even, and 0 exactly where switches_per_s is")
     if rate * interval_ms < 1000 * tasks:

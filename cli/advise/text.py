@@ -34,7 +34,7 @@ NO_TIME = (
 
 
 def number(value: float) -> str:
-    """Three digits, thousands with commas."""
+    """Three digits, two below 0.1; thousands with commas."""
     if value == 0:
         return "0"
     if abs(value) >= 100:
@@ -44,7 +44,7 @@ def number(value: float) -> str:
         digits += 1 if abs(value) < 1 else 0
         digits += 1 if abs(value) < 0.1 else 0
         return f"{value:.{digits}f}"
-    return f"{value:.1g}"
+    return f"{value:.2g}"
 
 
 def count(value: float) -> str:

@@ -82,6 +82,11 @@ def test_an_exact_block_has_an_empty_window_at_each_point_under_its_load() -> No
             assert trial["switching_tasks"] == point["switching_tasks"]
 
 
+def test_few_blocks_leave_the_verdicts_to_the_model_and_the_points(full: dict[str, Any]) -> None:
+    (note,) = [note for note in full["notes"] if "cannot reach p" in note]
+    assert note.endswith("by a contrast, only by the model and point by point")
+
+
 def test_minutes_keep_to_what_the_presets_promise(full: dict[str, Any]) -> None:
     assert make("quick")["estimate"]["minutes"] < 10
     assert full["estimate"]["minutes"] < 90
@@ -215,6 +220,7 @@ def read(*listed: dict[str, Any]) -> tuple[points.Point, ...]:
         ({"interval_ms": 1000}, "a whole part of its window"),
         ({"thread": 2}, "unknown key 'thread'"),
         ({"held_out": 1}, "held_out"),
+        ({"threads": 0}, "threads: 0"),
     ],
 )
 def test_a_point_that_cannot_be_is_one_clear_line(change: dict[str, Any], words: str) -> None:

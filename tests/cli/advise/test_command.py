@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from cli.advise import arguments, command
+from cli.advise import arguments, command, text
+from cli.advise.forms import Interval
 from cli.problem import Problem
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +77,11 @@ def test_outside_of_the_region_it_says_so_and_prints_no_cost(file: Path) -> None
     said = "6,000 processes (measured: 60 to 5,000)"
     assert done.stdout.count(f"not measured, so no number: {said}") == 3
     assert "%" not in done.stdout and "cores" not in done.stdout
+
+
+def test_a_small_cost_is_not_rounded_out_of_its_interval() -> None:
+    shown = text.interval(Interval(0.000962, 0.000941, 0.000983))
+    assert shown == "0.00096 [0.00094, 0.00098]"
 
 
 def test_fewer_threads_than_were_measured_are_said(file: Path, tmp_path: Path) -> None:
