@@ -150,9 +150,13 @@ def counterexamples(claim: Claim, index: Index) -> tuple[list[Found], int]:
 
 
 def in_doubt(claim: Claim, index: Index) -> list[Found]:
-    """Verdicts at points that may yet contradict a bound: undetermined, and on its wrong side."""
+    """Verdicts at points that may yet contradict a bound: undetermined, and on its wrong side.
+
+    The likeliest first.
+    """
     found = [f for f in _looked_at(claim, index) if f[1]["verdict"] == UNDETERMINED]
-    return sorted((f for f in found if _ratio(f) < 1 or _ratio(f) == inf), key=_ratio)
+    against = [f for f in found if _ratio(f) < 1 or _ratio(f) == inf]
+    return sorted(against, key=lambda f: (f[1]["p_adjusted"], _ratio(f)))
 
 
 def _looked_at(claim: Claim, index: Index) -> list[Found]:

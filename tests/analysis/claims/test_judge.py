@@ -427,7 +427,12 @@ def test_a_point_that_may_be_a_counterexample_leaves_a_bound_open(
     pair = {"numerator": "proc_stat", "denominator": "sched_switch_published"}
     at = {"processes": 100.0, "switches_per_s": 24e3, "interval_s": 1.0, "point": 3}
     ratio = interval(estimate, None, None)
-    decided = {"verdict": "undetermined", "why": "adjusted p = 0.22", "ratio": ratio}
+    decided: dict[str, Any] = {
+        "verdict": "undetermined",
+        "why": "adjusted p = 0.22",
+        "ratio": ratio,
+    }
+    decided["p_adjusted"] = 0.22
     run["crossover"]["verdicts"] = [{**pair, **at, **decided}]
     found = verdict("PROC-4", run)
     assert found["verdict"] == expected
