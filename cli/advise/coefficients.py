@@ -26,19 +26,23 @@ QUESTION = "processes"
 BASELINE = "null_agent"
 #: Of a value that was typed or rounded against what was measured.
 ROUNDING = 1e-9
+#: As in analysis.crossover.model: a model that is further off at held-out points is said to be.
+ERROR_LIMIT = 0.10
 
 
 @dataclass(frozen=True, eq=False)  # itself is its identity, which caches go by
 class Arm:
     """A collector. blocks: coefficients in the order of NAMES, by the block's number.
 
-    interval_s: shortest and longest that it was measured at, where they are not the region's.
+    interval_s: shortest and longest that it was measured at, where they are not the region's;
+    error: median |fitted / measured - 1| at points that were not fitted, None without one.
     """
 
     name: str
     title: str
     blocks: dict[int, tuple[float, ...]]
     interval_s: tuple[float, float] | None = None
+    error: float | None = None
 
     def measured_every(self, interval_s: float) -> bool:
         """Whether the interval lies inside of what this collector was measured at."""
@@ -170,7 +174,9 @@ def _arm(name: str, entry: Any, where: str) -> Arm | None:
             raise Broken(f"{at}.block is {number!r}")
         made[int(number)] = tuple(_number(values, key, at) for key in NAMES)
     every = _range(given, "interval_s", where) if "interval_s" in given else None
-    return Arm(name, _text(given, "title", where), made, every)
+    key = "held_out_median_error"
+    error = None if given.get(key) is None else _number(given, key, where)
+    return Arm(name, _text(given, "title", where), made, every, error)
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def answer(model: Model, found: Answer) -> dict[str, Any]:
     """A machine at one interval; outside of what was measured there are no numbers."""
     point = found.point
     least = found.collectors[0] if found.collectors else None
+    errors = {arm.name: arm.error for arm in model.arms}
     measured = {arm.name: arm.measured_every(point.interval_s) for arm in model.arms}
     return {
         "interval_s": point.interval_s,
@@ -49,6 +50,7 @@ def answer(model: Model, found: Answer) -> dict[str, Any]:
                 "title": collector.title,
                 "cost": cost(model, collector.cost),
                 "cores_per_1000_nodes": _ends(collector.cost, 1e-6) if model.is_time else None,
+                "held_out_median_error": errors[collector.arm],
                 "interval_measured": measured[collector.arm],
                 "least_against_it": collector.verdict or None,
                 "times_the_least": collector.times,

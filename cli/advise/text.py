@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cli.advise.coefficients import Model
+from cli.advise.coefficients import ERROR_LIMIT, Model
 from cli.advise.forms import Interval
 from cli.advise.model import (
     CHEAPER,
@@ -77,12 +77,23 @@ def unit(model: Model) -> str:
 
 
 def measured_where(model: Model) -> list[str]:
-    """Whose costs these are."""
+    """Whose costs these are, and whose model failed where it was tested."""
     if model.here:
         where = f"costs as calibrated on this machine: {model.machine} (run {model.run})"
     else:
         where = f"costs as measured on another machine: {model.machine} (run {model.run})"
-    return [where] if model.is_time else [where, NO_TIME]
+    off = [
+        f"{100 * arm.error:.0f} % for {arm.title}"
+        for arm in model.arms
+        if arm.error is not None and arm.error > ERROR_LIMIT
+    ]
+    said = [where] if model.is_time else [where, NO_TIME]
+    if off:
+        said.append(
+            "less sure than the intervals say: at points that it was not fitted to the model is off"
+            f" by {', '.join(off)} (median; at most {100 * ERROR_LIMIT:.0f} % is asked for)"
+        )
+    return said
 
 
 def beyond(model: Model, intervals: Iterable[float]) -> list[str]:

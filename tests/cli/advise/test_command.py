@@ -112,6 +112,19 @@ def test_a_collector_that_was_not_measured_at_an_interval_is_named(
     assert alone == [set(), {"task_iter"}, {"task_iter"}]
 
 
+def test_a_model_that_failed_its_test_is_said(content: Any, tmp_path: Path, file: Path) -> None:
+    made = content()
+    made["models"][0]["arms"]["sched_switch"]["held_out_median_error"] = 0.61
+    path = tmp_path / "off.json"
+    path.write_text(json.dumps(made))
+    said = advise("--coefficients", path, *GIVEN).stdout
+    assert "the model is off by 61 % for eBPF, corrected (median" in said
+    assert "less sure" not in advise("--coefficients", file, *GIVEN).stdout
+    answers = json.loads(advise("--coefficients", path, *GIVEN, "--json").stdout)["answers"]
+    errors = {c["arm"]: c["held_out_median_error"] for c in answers[0]["collectors"]}
+    assert errors["sched_switch"] == 0.61 and errors["task_iter"] == 0.04
+
+
 def test_json_says_the_same(file: Path) -> None:
     words = ("--coefficients", file, *GIVEN, "--interval", "15,120", "--threads", 900)
     made = json.loads(advise(*words, "--json").stdout)
