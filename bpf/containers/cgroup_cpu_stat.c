@@ -51,7 +51,8 @@ static void make_path(char path[PATH_MAX], const char *group, const char *file)
 static bool groups_changed(void)
 {
 	char buffer[16384] __attribute__((aligned(8)));
-	bool changed = unwatched || baseline;
+	/* none at all: the one to look below may have gone, which kernfs does not tell, and be back */
+	bool changed = unwatched || baseline || !length;
 
 	while (events >= 0 && read(events, buffer, sizeof(buffer)) > 0)
 		changed = true;

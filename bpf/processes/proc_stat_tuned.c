@@ -161,6 +161,10 @@ static bool read_process(struct watched *process)
 	if (start_ticks != process->start_ticks) /* another process of the same id */
 		process->known = false;
 	process->start_ticks = start_ticks;
+	/* a thread that replaces its process: for a moment its id is that of the ended leader,
+	 * which has no time any more */
+	if (process->known && cpu_ticks < process->cpu_ticks)
+		cpu_ticks = process->cpu_ticks;
 	if (!baseline)
 		keep_fact(process, cpu_ticks);
 	process->cpu_ticks = cpu_ticks;

@@ -87,10 +87,12 @@ static __noinline void list(struct cpu_record *cpu, struct task_slot *slot, __u3
 }
 
 /* The exchange is a full barrier, as is the reader's between clearing `next` and reading: either it
- * sees the end, or the end is listed once more. */
-static __always_inline void bury(struct cpu_record *cpu, struct task_slot *slot, __u32 place)
+ * sees the end, or the end is listed once more. Who is dead is said by id, for the reader may free
+ * the slot at this very moment, and the next task is not to inherit the end. */
+static __always_inline void bury(struct cpu_record *cpu, struct task_slot *slot, __u32 place,
+				 __u32 pid)
 {
-	if (!__sync_lock_test_and_set(&slot->dead, 1))
+	if (__sync_lock_test_and_set(&slot->dead, pid) != pid)
 		list(cpu, slot, place);
 }
 
@@ -100,11 +102,14 @@ static __always_inline void fill(struct task_slot *slot, struct task_struct *tas
 	__u64 base_ns =
 		entering || task->start_boottime <= loaded_at ? task->se.sum_exec_runtime : 0;
 
+	slot->dead = 0;
 	slot->reported_ns = base_ns;
-	slot->used_ns = base_ns;
 	slot->start = task->group_leader->start_boottime;
 	slot->tgid = task->tgid;
 	slot->pid = task->pid;
+	/* last, and a barrier: a slot may still stand in a list, and until here, being 0, it says
+	 * nothing to the reader */
+	__sync_lock_test_and_set(&slot->used_ns, base_ns);
 }
 
 /* The place of a task that is not where its id says: a new one, or one that was displaced. */
@@ -113,6 +118,7 @@ static __noinline __u32 settle(struct cpu_record *cpu, struct task_struct *task,
 	__u64 key = (__u64)task;
 	__u32 *known = bpf_map_lookup_elem(&displaced, &key), place;
 	struct task_slot *slot;
+	__u32 pid;
 
 	if (known) {
 		place = *known;
@@ -121,8 +127,8 @@ static __noinline __u32 settle(struct cpu_record *cpu, struct task_struct *task,
 			return place;
 		/* a new task at the address of one whose end went unseen */
 		bpf_map_delete_elem(&displaced, &key);
-		if (slot)
-			bury(cpu, slot, place);
+		if (slot && slot->task == key)
+			bury(cpu, slot, place, slot->pid);
 	}
 	place = (task->pid & cpu->direct_mask) + 1;
 	slot = slot_at(place);
@@ -133,8 +139,9 @@ static __noinline __u32 settle(struct cpu_record *cpu, struct task_struct *task,
 		return place;
 	}
 	/* the end of one that had this id, or this address, went unseen */
-	if (slot->pid == task->pid || slot->task == key)
-		bury(cpu, slot, place);
+	pid = slot->pid;
+	if (pid == task->pid || slot->task == key)
+		bury(cpu, slot, place, pid);
 	if (bpf_map_pop_elem(&free_places, &place)) {
 		cpu->lost++;
 		return NO_PLACE;
@@ -147,6 +154,7 @@ static __noinline __u32 settle(struct cpu_record *cpu, struct task_struct *task,
 	if (!bpf_map_update_elem(&displaced, &key, &place, BPF_ANY))
 		return place;
 	slot->pid = 0;
+	slot->used_ns = 0;
 	slot->task = 0;
 	bpf_map_push_elem(&free_places, &place, 0);
 	cpu->lost++;
@@ -184,7 +192,7 @@ static __always_inline void leave(struct cpu_record *cpu, struct task_struct *ta
 
 		if (place > cpu->direct_mask + 1)
 			bpf_map_delete_elem(&displaced, &key);
-		bury(cpu, slot, place);
+		bury(cpu, slot, place, slot->pid);
 		return;
 	}
 	/* no barrier between: should the reader take it off the list at this very moment, it sees

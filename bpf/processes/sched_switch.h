@@ -33,11 +33,11 @@ struct task_slot {
 	__u32 tgid;
 	__u32 next; /* place, in the list of what changed; 0: in none. Cleared by the reader */
 	__u32 pid;
-	__u32 dead;	   /* it will not run again */
+	__u32 dead;	   /* `pid` if it will not run again; any other means nothing */
 	__u64 start;	   /* start_boottime of the group's leader, ns: with tgid, the process */
 	__u64 reported_ns; /* how much of it the reader has handed out; set at the first run */
 	__u64 scrape;	   /* the reader's own: the last scrape that looked at it */
-	__u64 unused;
+	__u64 ran;	   /* the reader's own: the last scrape that found it on a CPU */
 };
 
 /* What a CPU ran when the reader asked, and the scheduler's count of it. */

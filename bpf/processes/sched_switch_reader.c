@@ -133,7 +133,10 @@ static void keep_running(void)
 	for (uint32_t cpu = 0; cpu < memory.cpu_count; cpu++) {
 		uint32_t place = __atomic_load_n(&memory.cpus[cpu].running, __ATOMIC_ACQUIRE);
 
-		busy |= is_place(place) && slot_at(place)->pid != own_pid;
+		if (!is_place(place))
+			continue;
+		slot_at(place)->ran = scrape_number;
+		busy |= slot_at(place)->pid != own_pid;
 	}
 	if (!busy)
 		return;
@@ -143,13 +146,15 @@ static void keep_running(void)
 			keep(slot_at(memory.samples[cpu].place), memory.samples[cpu].used_ns);
 }
 
-/* `next` stays: a slot that stands in a list again will serve the next task from there. */
+/* `next` stays: a slot that stands in a list again will serve the next task from there. That one has
+ * used nothing until the program says so. */
 static void release(uint32_t place)
 {
 	struct task_slot *slot = slot_at(place);
 
 	slot->pid = 0;
 	slot->dead = 0;
+	slot->used_ns = 0;
 	__atomic_store_n(&slot->task, 0, __ATOMIC_RELEASE);
 	if (place > memory.direct_count &&
 	    bpf_map_update_elem(memory.free_places_fd, NULL, &place, 0))
@@ -162,14 +167,17 @@ static void keep_touched(void)
 	for (size_t i = 0; i < touched_length; i++) {
 		struct task_slot *slot = slot_at(touched[i]);
 		/* before the count: what was used until the end is final */
-		bool dead = __atomic_load_n(&slot->dead, __ATOMIC_ACQUIRE);
+		uint32_t dead = __atomic_load_n(&slot->dead, __ATOMIC_ACQUIRE);
 
 		if (!__atomic_load_n(&slot->task, __ATOMIC_ACQUIRE))
 			continue;
 		keep(slot, __atomic_load_n(&slot->used_ns, __ATOMIC_ACQUIRE));
-		if (dead)
+		dead = dead && dead == slot->pid;
+		/* a thread that is about to replace its process may still run on the slot of its
+		 * old id, which its leader has taken over and found to be used */
+		if (dead && slot->ran != scrape_number)
 			release(touched[i]);
-		else if (i < listed_length)
+		else if (dead || i < listed_length)
 			recent[recent_length++] = touched[i];
 	}
 }

@@ -52,6 +52,7 @@ static void be_idle(pid_t parent)
 		error = start_threads();
 		if (write(whole[1], &error, 1) != 1)
 			_exit(1);
+		close(whole[1]);
 	}
 	sleep_on(NULL);
 }
@@ -71,7 +72,8 @@ static void give_up(const char *what, long long number, int error)
 	if (error == EAGAIN)
 		explain_process_limit(reason, sizeof(reason));
 	else
-		snprintf(reason, sizeof(reason), "%s", strerror(error));
+		snprintf(reason, sizeof(reason), "%s",
+			 error == ECHILD ? "it was killed" : strerror(error));
 	end_children(count);
 	fprintf(stderr, "idle_processes: cannot start %s %lld of %lld: %s\n", what, number, count,
 		reason);
@@ -90,9 +92,13 @@ static void start_children(void)
 		if (children[i] < 0)
 			give_up("process", i + 1, errno);
 	}
-	for (long long i = 0; i < count && threads > 1; i++)
+	if (threads > 1) /* its end, if one of them is killed before it has said anything */
+		close(whole[1]);
+	for (long long i = 0; i < count && threads > 1; i++) {
+		error = ECHILD;
 		if (read(whole[0], &error, 1) != 1 || error)
 			give_up("the threads of process", i + 1, error);
+	}
 }
 
 int main(int argc, char **argv)

@@ -116,6 +116,18 @@ def test_a_group_that_gets_groups_below_is_no_container_and_no_history_comes_bac
     assert before > SLACK_NS > sums["pod"]
 
 
+def test_the_group_to_look_below_may_go_and_come_back(start: Start, tree: tuple[str, Path]) -> None:
+    version, own = tree
+    collector = _watch(start, version, own)
+    own.rmdir()
+    time.sleep(0.2)
+    (own / "late").mkdir(parents=True)
+    known = _spin(own / "late")
+    time.sleep(0.2)
+    collector.finish()
+    assert _sums(collector) == {"late": pytest.approx(known, abs=SLACK_NS)}
+
+
 def test_what_cannot_be_watched_is_listed_each_time(start: Start, tree: tuple[str, Path]) -> None:
     version, own = tree
     # an open file less than inotify wants

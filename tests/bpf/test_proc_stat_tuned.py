@@ -130,6 +130,42 @@ def test_where_forks_cannot_be_counted_it_lists_each_time(build: object, mounts:
     assert born in _pids(records[-1])
 
 
+_COUNT_FALLS = """
+import os, subprocess, sys
+def write(ticks):
+    with open("/proc/42/stat", "r+") as file:
+        file.write(f"42 (x) S{' 1' * 10} {ticks:05} 00000{' 1' * 6} 00777 1 1 1 1 1 1\\n")
+write(500)
+(status, its_end), (dump, dumped) = os.pipe(), os.pipe()
+names = {3: its_end, 4: dumped}
+words = ["bash", "-c", f'exec "$@" 3>&{its_end} 4>&{dumped}', "bash", *sys.argv[1:]]
+reader = subprocess.Popen(words, pass_fds=(its_end, dumped))
+lines = os.fdopen(dump)
+for ticks in (500, 0, 510):
+    lines.readline()
+    write(ticks)
+os.close(its_end)
+os.close(dumped)
+print(lines.read(), end="")
+"""
+
+
+@needs_root
+def test_a_count_that_falls_for_a_moment_is_not_reported_again(build: object) -> None:
+    """As of a process whose leader another thread is just replacing: its file says 0."""
+    script = "mount -t tmpfs tmpfs /proc; mkdir /proc/42 /proc/self; "
+    script += 'touch /proc/42/stat /proc/self/stat; exec "$@"'
+    private = ["unshare", "--mount", "--propagation", "private", "bash", "-c", script, "bash"]
+    words = [COLLECTOR, "--interval-ms", "100", "--scrapes", "6", "--dump"]
+    command = [*private, "/usr/bin/python3", "-c", _COUNT_FALLS, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line)["processes"] for line in done.stdout.split("\n") if line]
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    used = [ns for record in records for pid, start, ns in record if (pid, start) == (42, 777)]
+    assert sum(used) == 10 * tick_ns and len(used) == 3
+
+
 @needs_root
 def test_processes_of_others_that_hidepid_refuses_are_counted(build: object) -> None:
     """hidepid=1 lists them and refuses the read, each time anew."""

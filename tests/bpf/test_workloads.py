@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import time
 from array import array
@@ -71,6 +73,24 @@ def _running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def test_an_idle_process_killed_before_it_has_its_threads_is_one_line_and_no_wait(
+    build: object,
+) -> None:
+    """As by the kernel, out of memory."""
+    command = [str(BUILD / "idle_processes"), "--count", "2", "--threads", "5000"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as idle:
+        children = Path(f"/proc/{idle.pid}/task/{idle.pid}/children")
+        while not (born := children.read_text().split()):
+            pass
+        os.kill(int(born[0]), signal.SIGKILL)
+        try:
+            _, said = idle.communicate(timeout=30)
+        finally:
+            idle.kill()
+    assert idle.returncode == 1
+    assert said.count("\n") == 1 and "killed" in said
 
 
 def test_idle_processes_have_the_threads_asked_for_and_end_with_their_parent(build: object) -> None:
