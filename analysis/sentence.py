@@ -19,7 +19,8 @@ def _exact_sentence(summary: dict[str, Any]) -> str:
         if x is None or y is None or ratio["median"] is None:
             continue
         count = entry["processes"]
-        what = "the system gauges" if count is None else f"the CPU time of {count:,} processes"
+        many = "every process" if count is None else f"{count:,} processes"
+        what = "the system gauges" if summary["study"] == "gauges" else f"the CPU time of {many}"
         names = [side["title"] for side in pair if side]
         return (
             f"A scrape of {what} executes {number(x / 1e6, 4)} million instructions through "
@@ -56,7 +57,8 @@ def sentence(summary: dict[str, Any]) -> str:
         verdicts = [f"{e['id']}: {e['verdict']}" for e in summary["contrasts"]]
         return f"{summary['study']}: {'; '.join(verdicts) or 'no declared contrast'}."
     count = main["processes"]
-    what = "the system gauges" if count is None else f"{count:,} processes' CPU"
+    many = "every process'" if count is None else f"{count:,} processes'"
+    what = "the system gauges" if summary["study"] == "gauges" else f"{many} CPU"
     text = f"Reading {what} {_every(main['interval_ms'])} cost "
     proc, ebpf = main["proc"], main["ebpf"]
     if proc["estimate"] is None or ebpf["estimate"] is None:
