@@ -90,8 +90,8 @@ class Reader:
     """The memory that the program and the reader share, and the program's steps."""
 
     def __init__(self, library: Path) -> None:
-        self.library = ctypes.CDLL(str(library))
-        sizes = (ctypes.c_uint * 2).in_dll(self.library, "sizes")
+        self.reader = ctypes.CDLL(str(library))
+        sizes = (ctypes.c_uint * 2).in_dll(self.reader, "sizes")
         assert list(sizes) == [ctypes.sizeof(Cpu), ctypes.sizeof(Slot)]
         self.cpus, self.slots = (Cpu * CPUS)(), (Slot * SLOTS)()
         self.samples = (Sample * CPUS)()
@@ -106,8 +106,8 @@ class Reader:
             -1,
             ctypes.cast(self.sample, ctypes.c_void_p),
         )
-        self.library.sched_switch_reader_start(ctypes.byref(memory))
-        self.library.sched_switch_facts.restype = ctypes.POINTER(Facts)
+        self.reader.sched_switch_reader_start(ctypes.byref(memory))
+        self.reader.sched_switch_facts.restype = ctypes.POINTER(Facts)
         for cpu in self.cpus:
             assert cpu.running == UNSEEN
             cpu.running = IDLE
@@ -136,8 +136,8 @@ class Reader:
             self.list(place)
 
     def scrape(self) -> dict[int, int]:
-        self.library.sched_switch_scrape()
-        facts = self.library.sched_switch_facts().contents
+        self.reader.sched_switch_scrape()
+        facts = self.reader.sched_switch_facts().contents
         return {fact.pid: fact.cpu_ns for fact in facts.list[: facts.length]}
 
 
