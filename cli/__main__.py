@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from cli import parameters
 from cli.arguments import Parser
-from cli.problem import Problem, did_you_mean
+from cli.problem import Problem, did_you_mean, exit_code
 
 HALF_WIDTH = "half_width"  # of ./study plan alone: no parameter of a run
 COMMANDS = (
@@ -117,22 +116,9 @@ def dispatch(command: str, words: Sequence[str]) -> int:
 
 
 def main() -> int:
-    """Exit 0, 2 for bad input, 1 for a failure, 130 after Ctrl-C; problems go to stderr."""
+    """The exit code of the command that the command line names."""
     command, *words = sys.argv[1:] or ["help"]
-    # asked to end in whatever way, we stop the runner as Ctrl-C does
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    try:
-        return dispatch(command, words)
-    except Problem as problem:
-        print("\n".join(f"probetax: {line}" for line in str(problem).splitlines()), file=sys.stderr)
-        return problem.exit_code
-    except KeyboardInterrupt:
-        print("\nprobetax: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output has left
-        sys.stderr.close()
-        return 1
+    return exit_code(lambda: dispatch(command, words))
 
 
 if __name__ == "__main__":

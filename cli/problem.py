@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
 
 
 class Problem(Exception):
@@ -33,3 +36,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+
+
+def exit_code(work: Callable[[], int]) -> int:
+    """What a command returns, or 2 for bad input, 1 for a failure, 130 after Ctrl-C.
+
+    Problems go to stderr. Asked to end in whatever way, it ends as after Ctrl-C.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        return work()
+    except Problem as problem:
+        print("\n".join(f"probetax: {line}" for line in str(problem).splitlines()), file=sys.stderr)
+        return problem.exit_code
+    except KeyboardInterrupt:
+        print("\nprobetax: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

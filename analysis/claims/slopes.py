@@ -81,12 +81,7 @@ def _modelled(claim: Claim, index: Index) -> Answer | None:
         f"off by {100 * error:.2g} % (median) at points it was not fitted to; {c['flat']} adds "
         f"{text}"
     )
-    rising = replace(rising, aside=f"eBPF: {interval(flat.value)}")
-    if rising.value.low is None or rising.value.low <= 0:
-        return Answer(UNDETERMINED, f"the slope of {c['rising']} is not clearly above 0", rising)
-    if error > limit:
-        return Answer(CONTRADICTED, said, rising, "", rising.runs)
-    return Answer(verdict, said, rising, "", rising.runs)
+    return _of_line(claim, rising, flat, verdict if error <= limit else CONTRADICTED, said)
 
 
 def _measured(claim: Claim, index: Index) -> Answer:
@@ -107,11 +102,15 @@ def _measured(claim: Claim, index: Index) -> Answer:
     other = (evidence.first(run["scaling"], flat.place.row) or {}).get("largest_relative_misfit")
     if other is not None and other > limit:
         said += f"; its levels scatter by up to {100 * other:.0f} % around its line"
+    return _of_line(claim, rising, flat, verdict if misfit <= limit else CONTRADICTED, said)
+
+
+def _of_line(claim: Claim, rising: Measured, flat: Measured, verdict: str, said: str) -> Answer:
+    """The verdict, unless the rising line is not known to rise."""
     rising = replace(rising, aside=f"eBPF: {interval(flat.value)}")
     if rising.value.low is None or rising.value.low <= 0:
-        return Answer(UNDETERMINED, f"the slope of {c['rising']} is not clearly above 0", rising)
-    if misfit > limit:
-        return Answer(CONTRADICTED, said, rising, "", rising.runs)
+        said = f"the slope of {claim.criterion['rising']} is not clearly above 0"
+        return Answer(UNDETERMINED, said, rising)
     return Answer(verdict, said, rising, "", rising.runs)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,25 +14,14 @@ from cli.advise import calibrated, coefficients, fleet, fleet_text, model, obser
 from cli.advise.arguments import Asked, parse
 from cli.advise.coefficients import Model
 from cli.advise.survey import NOW, point, survey
-from cli.problem import Problem, did_you_mean
+from cli.problem import Problem, did_you_mean, exit_code
 
 SHIPPED = paths.DATA / "advice.json"
 
 
 def main(words: Sequence[str]) -> int:
-    """Exit 0, 2 for bad input, 130 after Ctrl-C; problems go to stderr in one line each."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        return command(words)
-    except Problem as problem:
-        print("\n".join(f"probetax: {line}" for line in str(problem).splitlines()), file=sys.stderr)
-        return problem.exit_code
-    except KeyboardInterrupt:
-        print("\nprobetax: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output has left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    """The exit code; see :func:`cli.problem.exit_code`."""
+    return exit_code(lambda: command(words))
 
 
 def command(words: Sequence[str]) -> int:

@@ -90,8 +90,8 @@ class Reader:
     """The memory that the program and the reader share, and the program's steps."""
 
     def __init__(self, library: Path) -> None:
-        self.reader = ctypes.CDLL(str(library))
-        sizes = (ctypes.c_uint * 2).in_dll(self.reader, "sizes")
+        self.code = ctypes.CDLL(str(library))
+        sizes = (ctypes.c_uint * 2).in_dll(self.code, "sizes")
         assert list(sizes) == [ctypes.sizeof(Cpu), ctypes.sizeof(Slot)]
         self.cpus, self.slots = (Cpu * CPUS)(), (Slot * SLOTS)()
         self.samples = (Sample * CPUS)()
@@ -106,8 +106,8 @@ class Reader:
             -1,
             ctypes.cast(self.sample, ctypes.c_void_p),
         )
-        self.reader.sched_switch_reader_start(ctypes.byref(memory))
-        self.reader.sched_switch_facts.restype = ctypes.POINTER(Facts)
+        self.code.sched_switch_reader_start(ctypes.byref(memory))
+        self.code.sched_switch_facts.restype = ctypes.POINTER(Facts)
         for cpu in self.cpus:
             assert cpu.running == UNSEEN
             cpu.running = IDLE
@@ -136,8 +136,8 @@ class Reader:
             self.list(place)
 
     def scrape(self) -> dict[int, int]:
-        self.reader.sched_switch_scrape()
-        facts = self.reader.sched_switch_facts().contents
+        self.code.sched_switch_scrape()
+        facts = self.code.sched_switch_facts().contents
         return {fact.pid: fact.cpu_ns for fact in facts.list[: facts.length]}
 
 
@@ -221,7 +221,7 @@ def test_a_slot_on_which_a_cpu_still_runs_is_not_freed(reader: Reader) -> None:
 
 
 def test_ends_of_displaced_tasks_give_their_places_back_once(reader: Reader) -> None:
-    pushed = ctypes.c_int.in_dll(reader.library, "pushed")
+    pushed = ctypes.c_int.in_dll(reader.code, "pushed")
     assert pushed.value == SLOTS - DIRECT
     reader.settle(DIRECT + 1, OTHER, 40)
     reader.used(DIRECT + 1, 500)

@@ -111,6 +111,20 @@ def rows(out):
         return list(csv.DictReader(file))
 
 
+def ended(plan, out, number, *, after, seconds):
+    """Signal a run so many seconds after as many trials; what was loaded and running until then."""
+    with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if json.loads(line).get("done") == after:
+                break
+        time.sleep(seconds)
+        loaded = traces()
+        process.send_signal(number)
+        process.stdout.read()
+        process.wait(timeout=20)
+    return loaded
+
+
 def traces():
     """What a run could leave behind: groups, programs, processes, mounts, the statistics switch."""
     left = set()
@@ -256,15 +270,7 @@ def test_real_collectors_statistics_and_load_are_gone_after_any_end(tmp_path, cl
         planned["statistics"] = "on"
     plan, out = tmp_path / "plan.json", tmp_path / "run"
     plan.write_text(json.dumps(made))
-    with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            if json.loads(line).get("done") == 2:
-                break
-        time.sleep(0.25)
-        loaded = traces()
-        process.send_signal(number)
-        process.stdout.read()
-        process.wait(timeout=20)
+    loaded = ended(plan, out, number, after=2, seconds=0.25)
     assert any("idle_processes" in str(trace) for trace in loaded), "nothing was running to clean"
     assert any(group.PREFIX in str(trace) for trace in loaded)
 
@@ -278,15 +284,7 @@ def test_a_design_points_load_fills_its_columns_and_is_gone_after_any_end(tmp_pa
         make_plan(tmp_path, names=("idle",), blocks=3, window_s=1.0, **point),
         tmp_path / "r",
     )
-    with subprocess.Popen(command(plan, out), stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            if json.loads(line).get("done") == 1:
-                break
-        time.sleep(0.5)
-        loaded = traces()
-        process.send_signal(number)
-        process.stdout.read()
-        process.wait(timeout=20)
+    loaded = ended(plan, out, number, after=1, seconds=0.5)
     for what in ("idle_processes", "switch_load", group.PREFIX):
         assert any(what in str(trace) for trace in loaded), f"no {what} to clean"
     row = rows(out)[0]
