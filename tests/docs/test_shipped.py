@@ -1,5 +1,6 @@
 """What the README shows is what the shipped raw data gives."""
 
+import csv
 import json
 import re
 import subprocess
@@ -105,3 +106,72 @@ def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     assert f"`run_time_ns` shows {shown}; an empty program" in said
     assert f"leaves the same {instructions('empty_switch_perf', 'residual')} unseen" in said
     assert f"that gap is {instructions('empty_switch', 'residual')} (" in said
+
+
+def table(run, name):
+    with (PROCESSED / run / "tables" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_readmes_numbers_of_both_floors_are_those_of_the_shipped_tables():
+    """Written by hand, so held to the tables that they link to."""
+    said = " ".join(README.split()).replace("−", "-")
+    arms = {row["arm"]: row for row in table("processes/20261201T014351Z-vm-d354140f", "arms")}
+
+    def percent(arm, name, digits):
+        return f"{float(arms[arm][name]):.{digits}f} %"
+
+    def ends(arm, name):
+        return f"[{float(arms[arm][name + '_low']):.3f}, {float(arms[arm][name + '_high']):.3f}]"
+
+    published, hook = "sched_switch_published", "sched_switch"
+    assert f"/proc takes {percent('proc_stat', 'agent', 2)} of a core" in said
+    assert f"kept open {percent('proc_stat_tuned', 'agent', 3)};" in said
+    assert f"{percent(published, 'headline', 3)} {ends(published, 'headline')}" in said
+    assert f"the iterator {percent('task_iter', 'agent', 3)}." in said
+    assert f"reader takes {percent(hook, 'agent', 4)}," in said
+    assert f"({percent(hook, 'others', 3)} {ends(hook, 'others')})" in said
+
+    crossover = "crossover/20261201T015631Z-vm-658105db"
+    model = {row["arm"]: row for row in table(crossover, "model")}
+    iterator, tuned = (
+        float(model[arm]["per_process"]) / 1e3 for arm in ("task_iter", "proc_stat_tuned")
+    )
+    assert f"took {iterator:.2f} µs a process and scrape, tuned polling {tuned:.1f};" in said
+    off = [f"{100 * float(model[arm]['held_out_median_error']):.0f}" for arm in (published, hook)]
+    assert f"points by {' and '.join(off)} %" in said
+    beaten = [
+        row
+        for row in table(crossover, "point_verdicts")
+        if (row["numerator"], row["denominator"]) == ("proc_stat_tuned", "task_iter")
+    ]
+    dearer = [float(row["ratio"]) for row in beaten if row["verdict"] == "dearer"]
+    assert f"at {len(dearer)} of {len(beaten)} points" in said
+    assert f"the dearer one, {min(dearer):.1f} to {max(dearer):.1f} times" in said
+    rates = [float(row["switches_per_s"]) for row in beaten]
+    assert f"from {min(rates):.0f} to {round(max(rates), -4):,.0f} switches a second" in said
+
+
+def test_the_readmes_instructions_of_the_floors_are_those_of_the_shipped_tables():
+    said = " ".join(README.split())
+    rows = table("processes/20261201T024245Z-vm-264735bf", "instructions_per_scrape")
+    at = {row["arm"]: row for row in rows if row["processes"] == "600"}
+
+    def value(arm, name):
+        return float(at[arm][name + "_instructions"])
+
+    share = value("proc_stat_tuned", "total") / value("proc_stat", "total")
+    assert f"tuned polling takes {100 * share:.0f} % of the instructions" in said
+    assert f"a scrape of {value('sched_switch', 'agent') / 1e3:.1f} k in its own cgroup" in said
+    assert f"only sleeps: {value('null_agent', 'agent') / 1e3:.1f} k)" in said
+    assert f"and {value('sched_switch', 'bpf') / 1e3:.1f} k in its programs" in said
+    of_one = {
+        (row["arm"], row["pace"]): row
+        for row in table("accounts/20261201T024533Z-vm-dcac0319", "calibration")
+    }
+    ours, empty = (
+        round(float(of_one[arm, "hot"]["ns_per_switch"]) / 2)
+        for arm in ("sched_switch", "empty_switch")
+    )
+    assert f"and {ours} on a context switch, of which an empty program on the same hook is" in said
+    assert f"the same hook is {empty} (" in said
