@@ -61,25 +61,27 @@ def test_processes_and_idle_fill_the_cpus(start: Start, workload: Workload) -> N
     assert closing["lost"] == 0 and closing["recursion_misses"] == 0
 
 
-def test_busy_loop_older_than_the_collector_is_in_every_scrape(
+def test_busy_loop_older_than_the_collector_is_in_the_scrapes(
     start: Start, workload: Workload
 ) -> None:
-    """Loops that never yield and began before the attachment, one per CPU: in each scrape."""
+    """Loops that never yield and began before the attachment, one per CPU.
+
+    In each scrape but one at most: a hypervisor can take a CPU away for a whole interval.
+    """
     loops = [workload("spin", "--cpu-ms", 1_000_000) for _ in range(os.cpu_count() or 1)]
     for cpu, loop in enumerate(loops):
         os.sched_setaffinity(loop.pid, {cpu})
     time.sleep(0.2)
-    collector = start("sched_switch", 50, "--dump")
+    collector = start("sched_switch", 100, "--dump")
     known = -sum(_scheduled_ns(loop.pid) for loop in loops)
-    time.sleep(0.8)
+    time.sleep(1.6)
     known += sum(_scheduled_ns(loop.pid) for loop in loops)
     collector.finish()
     records = collector.records()
-    assert len(records) >= 5
-    for record in records:
-        shares = {pid: ns for pid, _, ns in record["processes"]}
-        for loop in loops:
-            assert shares.get(loop.pid, 0) > 0, (loop.pid, record)
+    assert len(records) >= 10
+    for loop in loops:
+        used = [{pid: ns for pid, _, ns in record["processes"]} for record in records]
+        assert sum(shares.get(loop.pid, 0) == 0 for shares in used) <= 1, (loop.pid, records)
     # the last scrape is up to one interval before the test's own second reading
     reported = sum(collector.cpu_ns(loop.pid) for loop in loops)
     assert 0.8 * known < reported < 1.2 * known
