@@ -23,6 +23,7 @@ _NAMES = {
     "programs": "collectors",
     "project": "the runner's files",
     "counter": "the counter",
+    "turns": "how QEMU's threads take turns",
     "plan": "the plan",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,8 @@ from typing import Any, Protocol
 from vm import command
 from vm.problem import Problem
 
-PLUGIN = Path(__file__).with_name("plugin") / "build" / "count.so"
+_BUILT = Path(__file__).with_name("plugin") / "build"
+PLUGIN, TURNS = _BUILT / "count.so", _BUILT / "turns.so"
 _CACHE_MB = 128  # of translated code
 _OLDEST = (7, 2)
 
@@ -119,8 +121,9 @@ def command_line(
     folder: Path,
 ) -> Sequence[str]:
     """QEMU's words. Raises Problem if QEMU or the plugin is missing."""
-    if not PLUGIN.exists():
-        raise Problem(f"not built: {PLUGIN.name}; run make -C vm/plugin")
+    for built in (PLUGIN, TURNS):
+        if not built.exists():
+            raise Problem(f"not built: {built.name}; run make -C vm/plugin")
     first, end = kernel_text(image.system_map)
     told = (f"console={hardware.console}", f"probetax.result={hardware.result}")
     return [
@@ -137,6 +140,12 @@ def command_line(
         *("-kernel", str(image.kernel), "-initrd", str(initrd)),
         *("-append", " ".join((*_KERNEL, *hardware.kernel, *told))),
     ]
+
+
+def environment() -> dict[str, str]:
+    """What QEMU is started in: its threads take turns, before whatever else is preloaded."""
+    preloaded = [str(TURNS), *filter(None, [os.environ.get("LD_PRELOAD")])]
+    return {**os.environ, "LD_PRELOAD": ":".join(preloaded)}
 
 
 def _plain(path: Path) -> str:

@@ -1,8 +1,9 @@
 """Boots the instruction-exact machine: one QEMU that takes nothing from the host but its image.
 
 Time in the guest is the number of instructions executed (``-icount``), the clock on the wall begins
-on a fixed day, random numbers come from a seed, and no byte goes in while it runs: so two boots of
-the same image with the same seed do the same, instruction by instruction. A plugin counts them.
+on a fixed day, random numbers come from a seed, no byte goes in while it runs, and QEMU's threads
+take turns: so two boots of the same image with the same seed do the same, instruction by
+instruction, on a busy host too. A plugin counts them.
 
 What comes out: the console, one result (see ``guest/init``), and the counts at each mark.
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 
 from vm import command, result
-from vm.hardware import HARDWARE, Image, command_line
+from vm.hardware import HARDWARE, Image, command_line, environment
 from vm.problem import Problem
 from vm.result import GuestFailed, Mark
 
@@ -95,6 +96,7 @@ class Machine:
         with open(folder / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(
                 words,
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

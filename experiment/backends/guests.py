@@ -60,6 +60,7 @@ def prepare(plan: Mapping[str, Any], root: Path, folder: Path, tell: Callable[..
         "programs": image.digest(made.inputs["programs"]),
         "project": digest(project),
         "counter": digest(root / "vm/plugin/count.c"),
+        "turns": digest(root / "vm/plugin/turns.c"),
     }
     return Guest(base, (base.initrd, *base.layers.values(), python, project), inputs)
 

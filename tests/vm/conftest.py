@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from vm import hardware
+from vm import hardware, machine
 
 FAKE = Path(__file__).with_name("fake_qemu.py")
 
@@ -32,5 +32,7 @@ def fake_qemu(tmp_path, monkeypatch):
     program.chmod(0o755)
     (folder / "count.so").touch()
     monkeypatch.setattr(hardware, "PLUGIN", folder / "count.so")
+    monkeypatch.setattr(hardware, "TURNS", folder / "count.so")
+    monkeypatch.setattr(machine, "environment", lambda: dict(os.environ))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     return lambda manner: monkeypatch.setenv("FAKE_QEMU", manner)

@@ -107,7 +107,8 @@ from types import SimpleNamespace
 from pathlib import Path
 from vm import hardware, machine
 folder = Path(sys.argv[2])
-hardware.PLUGIN = folder / "bin" / "count.so"
+hardware.PLUGIN = hardware.TURNS = folder / "bin" / "count.so"
+machine.environment = lambda: None
 image = SimpleNamespace(
     inputs={"architecture": "x86_64"}, kernel=folder / "vmlinuz", system_map=folder / "System.map"
 )

@@ -140,9 +140,10 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from types import SimpleNamespace
 from experiment.backends import guests
-from vm import hardware
+from vm import hardware, machine
 folder = Path(sys.argv[2])
-hardware.PLUGIN = folder / "bin" / "count.so"
+hardware.PLUGIN = hardware.TURNS = folder / "bin" / "count.so"
+machine.environment = lambda: None
 image = SimpleNamespace(
     inputs={"architecture": "x86_64"},
     kernel=folder / "vmlinuz",
