@@ -87,7 +87,10 @@ install_locked() {
     -u PIP_CONSTRAINT -u PIP_REQUIREMENT -u PIP_DRY_RUN -u PIP_NO_BINARY -u PIP_UPGRADE -u PIP_NO_CACHE_DIR \
     -u PYTHONPATH -u PYTHONHOME \
     PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_CACHE_DIR="$state/pip" PIP_ROOT_USER_ACTION=ignore \
-    "$venv/bin/python" -m pip install --require-hashes -r "$lock"
+    "$venv/bin/python" -m pip install --no-compile --require-hashes -r "$lock" || return
+  # pip would do this on one CPU; what is not Python 3 after all stays as it is
+  "$venv/bin/python" -I -c 'import compileall, sysconfig
+compileall.compile_dir(sysconfig.get_path("purelib"), quiet=2, workers=0)'
 }
 
 make_venv() { env -u PYTHONPATH -u PYTHONHOME "$1" -m venv --clear "$venv"; }

@@ -160,7 +160,7 @@ def _light_fonts() -> Iterator[None]:
 
 
 def render(figure: Figure) -> dict[str, bytes]:
-    """The figure as svg, pdf and png, without dates.
+    """The figure in each of `FORMATS`, without dates.
 
     The canvases are called directly: `savefig` would draw each file twice.
     """
@@ -168,14 +168,29 @@ def render(figure: Figure) -> dict[str, bytes]:
     if engine is not None:
         engine.execute(figure)  # once: the three files must not differ
     figure.set_layout_engine("none")
-    svg: Any = FigureCanvasSVG(figure)  # the print methods are untyped
-    pdf: Any = FigureCanvasPdf(figure)
-    png: Any = FigureCanvasAgg(figure)
+    # PNG first: the others leave 72 dpi behind
+    return {kind: draw(figure) for kind, draw in FORMATS.items()}
+
+
+def _png(figure: Figure) -> bytes:
+    file, canvas = io.BytesIO(), cast(Any, FigureCanvasAgg(figure))  # its methods are untyped
+    # packing it harder would take twice as long
+    canvas.print_png(file, metadata={"Software": None}, pil_kwargs={"compress_level": 1})
+    return file.getvalue()
+
+
+def _svg(figure: Figure) -> bytes:
+    file, canvas = io.BytesIO(), cast(Any, FigureCanvasSVG(figure))
+    canvas.print_svg(file, metadata={"Date": None, "Creator": None})
+    return file.getvalue()
+
+
+def _pdf(figure: Figure) -> bytes:
+    file, canvas = io.BytesIO(), cast(Any, FigureCanvasPdf(figure))
     nothing = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
-    files = {kind: io.BytesIO() for kind in ("png", "svg", "pdf")}
-    # first: the others leave 72 dpi behind; packing it harder would take twice as long
-    png.print_png(files["png"], metadata={"Software": None}, pil_kwargs={"compress_level": 1})
-    svg.print_svg(files["svg"], metadata={"Date": None, "Creator": None})
     with _light_fonts():
-        pdf.print_pdf(files["pdf"], metadata=nothing)
-    return {kind: file.getvalue() for kind, file in files.items()}
+        canvas.print_pdf(file, metadata=nothing)
+    return file.getvalue()
+
+
+FORMATS = {"png": _png, "svg": _svg, "pdf": _pdf}

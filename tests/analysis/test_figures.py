@@ -160,6 +160,7 @@ def test_nothing_is_cut_off_or_overlaps(name: str, tmp_path: Path) -> None:
                     assert all(apart), (kind.name, width)
 
 
+@pytest.mark.usefixtures("svg_alone")
 def test_unavailable_arms_are_rows_with_a_reason_and_no_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def test_the_sentence(done: tuple[dict[str, Any], Path]) -> None:
     assert text.endswith("; the article says 16.6.") and " times [" in text
 
 
+@pytest.mark.usefixtures("no_ink")
 @pytest.mark.parametrize("unavailable", [["sched_switch_published"], synthetic.PROCESSES])
 def test_the_sentence_says_what_is_unavailable(tmp_path: Path, unavailable: list[str]) -> None:
     text = process(synthetic.quick(tmp_path / "r", 2, unavailable=unavailable), tmp_path / "o")[

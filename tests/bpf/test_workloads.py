@@ -21,12 +21,15 @@ NOBODY = "65534"
 
 
 def test_spin_uses_what_it_was_asked(workload: Workload) -> None:
-    load = workload("spin", "--cpu-ms", 300, "--duty", 50, "--burst-ms", 5, "--hold-ms", 100)
+    options = ("--cpu-ms", 300, "--duty", 50, "--burst-ms", 5, "--hold-ms", 100)
     begin = time.monotonic()
-    line = json.loads(load.communicate(timeout=60)[0])
-    assert line["pid"] == load.pid
-    assert 300e6 <= line["cpu_ns"] < 330e6
+    loads = [workload("spin", *options) for _ in range(3)]
+    lines = [json.loads(load.communicate(timeout=60)[0]) for load in loads]
     assert time.monotonic() - begin > 0.6 + 0.1 - 0.05
+    assert [line["pid"] for line in lines] == [load.pid for load in loads]
+    used = [line["cpu_ns"] for line in lines]
+    assert min(used) >= 300e6
+    assert min(used) < 330e6, "a hypervisor that takes the CPU away only adds"
 
 
 def test_5000_idle_processes_take_less_than_2_gb(build: object) -> None:
@@ -116,17 +119,20 @@ def test_the_switch_load_keeps_its_rate_and_shares_it_among_its_tasks(
         started = children(load.pid)
         assert len(started) == tasks
         time.sleep(0.2)
-        before, began = counts(file), time.monotonic()
-        time.sleep(1)
-        after, seconds = counts(file), time.monotonic() - began
-        status = [Path(f"/proc/{pid}/status").read_text() for pid in started]
+        for _ in range(3):  # where a hypervisor took the CPU away, the next second shows the rate
+            before, began = counts(file), time.monotonic()
+            time.sleep(1)
+            after, seconds = counts(file), time.monotonic() - began
+            status = [Path(f"/proc/{pid}/status").read_text() for pid in started]
+            made = [now[1] - then[1] for now, then in zip(after, before, strict=True)]
+            wanted = pytest.approx([rate / tasks * seconds] * tasks, rel=0.15, abs=3)
+            if sum(made) == pytest.approx(rate * seconds, rel=0.1) and made == wanted:
+                break
         load.terminate()
         assert load.wait(timeout=30) == 0
     assert ended(started)
-    made = [now[1] - then[1] for now, then in zip(after, before, strict=True)]
     assert sum(made) == pytest.approx(rate * seconds, rel=0.1)
-    for of_one in made:
-        assert of_one == pytest.approx(rate / tasks * seconds, rel=0.15, abs=3)
+    assert made == wanted
     for (_, voluntary), text in zip(after, status, strict=True):
         kernels = int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
         assert 0 <= kernels - voluntary <= 3 + rate / tasks, "read a little later"

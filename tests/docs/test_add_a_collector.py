@@ -31,6 +31,7 @@ def clone(tmp_path_factory):
     return root
 
 
+@pytest.mark.usefixtures("svg_alone")
 def test_a_collector_of_one_folder_and_one_yaml_is_in_table_figure_and_fidelity(clone, tmp_path):
     present = sum(name.isdigit() for name in os.listdir("/proc"))
     made = plan.build(

@@ -168,10 +168,15 @@ def test_a_plan_becomes_rows_under_an_isolated_interpreter(tmp_path, clean):
     assert [r["status"] for r in found] == ["ok"] * 4, found
     for row in found:
         assert row["scrapes"] == "4"
-        assert abs(int(row["window_ns"]) - 0.4e9) < 0.05e9
-        burned = int(row["agent_ns"])
-        assert 80e6 < burned < 130e6 if row["arm"] == "busy" else burned < 40e6
         assert row["bpf_run_ns"] == ""
+        assert int(row["window_ns"]) >= 0.4e9
+        assert row["arm"] == "idle" or int(row["agent_ns"]) > 80e6
+    # what else the machine does only adds to a window's length and to what an agent burns in it
+    assert min(int(row["window_ns"]) for row in found) < 0.45e9
+    least = {
+        arm: min(int(r["agent_ns"]) for r in found if r["arm"] == arm) for arm in ("idle", "busy")
+    }
+    assert least["busy"] < 130e6 and least["idle"] < 40e6
     samples = gzip.decompress((tmp_path / "run" / "scrapes.csv.gz").read_bytes()).decode()
     assert samples.count(",1\n") == 16
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
@@ -184,10 +189,22 @@ def test_a_plan_becomes_rows_under_an_isolated_interpreter(tmp_path, clean):
 
 
 def test_the_harness_stays_asleep_inside_a_window(tmp_path, clean):
-    run(make_plan(tmp_path, names=("idle",), blocks=3, window_s=2.0), tmp_path / "run")
-    for row in rows(tmp_path / "run"):
-        assert int(row["harness_wakeups"]) == 0
-        assert int(row["harness_ns"]) < 0.0005 * int(row["window_ns"])
+    """What it uses all the same is the reading at the edges: as much in a window of any length."""
+    short_s, long_s = 0.2, 1.2
+    path = make_plan(tmp_path, names=("idle",), blocks=8)
+    plan = json.loads(path.read_text())
+    for trial in plan["trials"]:
+        trial["window_s"] = (short_s, long_s)[trial["trial"] % 2]
+    path.write_text(json.dumps(plan))
+    run(path, tmp_path / "run")
+    found = rows(tmp_path / "run")
+    assert [row["status"] for row in found] == ["ok"] * 8, found
+    short, long = (sorted(int(row["harness_ns"]) for row in found[n::2]) for n in (0, 1))
+    # A machine that is busy with others only adds, so the least is the harness's own; one that
+    # polls does so in every window. Half of the windows may be interrupted at an edge.
+    assert sorted(int(row["harness_wakeups"]) for row in found)[3] == 0, found
+    assert short[0] < 2e6, "reading the instruments, caches cold"
+    assert long[0] - short[0] < 0.0005 * 1e9 * (long_s - short_s)
 
 
 def test_a_kernel_that_refuses_gives_unavailable_once_tried_and_the_other_arms_go_on(
