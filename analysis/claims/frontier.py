@@ -62,6 +62,11 @@ def rises(claim: Claim, index: Index) -> Answer | None:
         return None
     at = f"from {region(run, 'switches_per_s')} switches a second"
     said = f"{arm} costs {found.number} {at}, whatever the interval"
+    cold = term(run, arm, "per_cold_switch", 1e-3, "µs more")
+    half = run["crossover"].get("half_cold_switches_per_s")
+    if cold is not None and half:
+        said += f", and {cold.number} of those that find the machine cold, half of them at "
+        said += f"{about(half)} a second"
     if found.value.low > 0:
         return Answer(HOLDS, said, found, "", found.runs)
     return Answer(UNDETERMINED, f"{said}; not clearly above 0", found, "", found.runs)
