@@ -219,7 +219,8 @@ def _not_above_zero(c: Crossover) -> list[str]:
     the points at which it may."""
     unit = ("million instructions/s", 1e-6) if c.exact else ("% of a core", 1e-7)
     found = []
-    for arm in c.arms:
+    measured = set(c.cells["arm"]) - {NULL_AGENT}
+    for arm in (arm for arm in c.run.arms if arm in measured):
         mine: Any = c.cells[c.cells["arm"] == arm].groupby("point")["cost"]
         costs = {int(n): model.spread(v.to_numpy(float), c.exact).scaled(unit[1]) for n, v in mine}
         below = {n: cost for n, cost in costs.items() if (cost.estimate or 0.0) <= 0}

@@ -3,19 +3,21 @@
 A box of the least and greatest values holds corners that nobody measured, such as the most
 processes at the greatest rate.  So beside it stands the convex hull of the measured points in the
 logarithms of processes, switches a second and interval, the three that a map has.  A place inside
-of the box counts as measured in the hull, and within a factor of REACH of it in each of the three:
-the model is a sum of parts that were varied independently, and few points have a narrow hull.
+of the box counts as measured in the hull, and within a factor of REACH of it in each of the three
+(the hull of cubes around the points, not of the points): the model is a sum of parts that were
+varied independently, and few points have a narrow hull.
 """
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Mapping
+import itertools
+from collections.abc import ItemsView, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial import ConvexHull
 
 from analysis.crossover.model import Where
 from analysis.statistics.types import Array
@@ -31,14 +33,16 @@ TOGETHER = ("processes", "switches_per_s", "interval_s")  # the conditions of a 
 #: Name of what lies in the box but not near the hull.
 COMBINATION = "combination"
 REACH = 2.0
+LEAST = 1e-9  # whose logarithm stands for that of nothing
 SLACK = 1 + 1e-6  # of a value that was rounded, against the ends
 DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Region:
-    """ends: least and greatest of each condition. planes: of the hull, a row each, of outward
-    normals in the order of TOGETHER and an offset: inside, normal . logarithms + offset <= 0."""
+    """ends: least and greatest of each condition. planes: of the hull, REACH included, a row each,
+    of outward normals in the order of TOGETHER and an offset: inside, normal . logarithms + offset
+    <= 0."""
 
     ends: Mapping[str, tuple[float, float]]
     planes: tuple[tuple[float, ...], ...] = ()
@@ -51,16 +55,10 @@ class Region:
         return self.ends.items()
 
     def near(self, where: Where) -> bool:
-        """True within REACH of the hull."""
-        logs = np.log([max(getattr(where, CONDITION_OF[name]), 1e-9) for name in TOGETHER])
-        return all(
-            float(np.dot(normal, logs)) + offset <= _room(normal) for *normal, offset in self.planes
-        )
-
-
-def _room(normal: Iterable[float]) -> float:
-    """How far a place at REACH in each condition can stand before a plane."""
-    return float(np.log(REACH * SLACK) * sum(abs(part) for part in normal)) + 1e-9
+        """True in the hull, or within REACH of it."""
+        logs = np.log([max(getattr(where, CONDITION_OF[name]), LEAST) for name in TOGETHER])
+        planes = np.array(self.planes).reshape(-1, len(TOGETHER) + 1)
+        return bool((planes[:, :-1] @ logs + planes[:, -1] <= np.log(SLACK)).all())
 
 
 def of_points(points: pd.DataFrame) -> Region:
@@ -69,24 +67,19 @@ def of_points(points: pd.DataFrame) -> Region:
     for name, column in CONDITION_OF.items():
         values = points[column]
         ends[name] = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-    logs = np.log(points[[CONDITION_OF[n] for n in TOGETHER]].clip(lower=1e-9).to_numpy(float))
-    return Region(ends, _hull(logs))
+    columns = points[[CONDITION_OF[name] for name in TOGETHER]].clip(lower=LEAST)
+    return Region(ends, _hull(np.log(columns.to_numpy(dtype=np.float64))))
 
 
 def _hull(logs: Array) -> tuple[tuple[float, ...], ...]:
-    """Planes of the hull; of conditions that do not vary none, nor of points on one line."""
+    """Planes of the hull of cubes around the points; none without a point."""
     if len(logs) == 0:
         return ()
-    varied = np.flatnonzero(np.ptp(logs, axis=0) > 1e-6)
-    if len(varied) < 2:
-        return ()
-    try:
-        found = ConvexHull(logs[:, varied]).equations
-    except QhullError:  # flat
-        return ()
-    planes: Array = np.zeros((len(found), len(TOGETHER) + 1))
-    planes[:, varied], planes[:, -1] = found[:, :-1], found[:, -1]
-    return tuple(sorted({tuple(float(f"{v:.{DIGITS}g}") + 0.0 for v in row) for row in planes}))
+    signs = itertools.product((-1.0, 1.0), repeat=len(TOGETHER))
+    corners = np.array(list(signs)) * np.log(REACH)
+    found = ConvexHull((logs[:, None, :] + corners[None, :, :]).reshape(-1, len(TOGETHER)))
+    rows = {tuple(float(f"{v:.{DIGITS}g}") + 0.0 for v in row) for row in found.equations}
+    return tuple(sorted(rows))
 
 
 def outside(region: Region, where: Where) -> list[str]:

@@ -67,8 +67,8 @@ class Model:
     """What one run says. region: lowest and highest measured, by the names of FACTORS.
 
     planes: of the hull of the measured points in the logarithms of TOGETHER, outward normals with
-    an offset; reach: factor around it that still counts as measured; half: S0, switches a second,
-    0 where nothing is cold.
+    an offset, reach included: the factor around it that counts as measured; half: S0, switches a
+    second, 0 where nothing is cold.
     """
 
     run: str

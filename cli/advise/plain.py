@@ -104,7 +104,7 @@ def _ends(value: Interval, scale: float) -> dict[str, float | None]:
 
 def _outside(beyond: Outside) -> dict[str, Any]:
     if beyond.factor == COMBINATION:
-        return {"factor": COMBINATION, "times_from_measured": beyond.value, "at_most": beyond.high}
+        return {"factor": COMBINATION, "further_than_times": beyond.value}
     return {"factor": beyond.factor, "value": beyond.value, "measured": [beyond.low, beyond.high]}
 
 

@@ -46,8 +46,8 @@ class Point:
 class Outside:
     """A factor whose value was not measured, and what was.
 
-    COMBINATION: each value was, but not together; value: how many times as far as what counts as
-    measured goes from the hull of the measured points, low and high: from it to there.
+    COMBINATION: each value was, but not together: it is further from the hull of the measured
+    points than a factor of value in one of them.
     """
 
     factor: str
@@ -82,19 +82,14 @@ def outside(model: Model, point: Point) -> tuple[Outside, ...]:
         low, high = model.region[factor]
         if not low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING):
             found.append(Outside(factor, value, low, high))
-    if not found:
-        far = apart(model, [values[name] for name in TOGETHER])
-        if far > model.reach * (1 + ROUNDING):
-            found.append(Outside(COMBINATION, far, 1.0, model.reach))
+    if not found and not together(model, [values[name] for name in TOGETHER]):
+        found.append(Outside(COMBINATION, model.reach, 1.0, model.reach))
     return tuple(found)
 
 
-def apart(model: Model, values: Sequence[float]) -> float:
-    """By which factor, in each of TOGETHER, a place lies outside of the measured points' hull; at
-    most 1 inside of it."""
+def together(model: Model, values: Sequence[float]) -> bool:
+    """Whether a place (in the order of TOGETHER) lies in the hull of what was measured."""
     logs = [math.log(max(value, 1e-9)) for value in values]
-    far = 0.0
-    for *normal, offset in model.planes:
-        room = sum(abs(part) for part in normal)
-        far = max(far, (sum(a * b for a, b in zip(normal, logs)) + offset) / room)
-    return math.exp(far)
+    return all(
+        sum(a * b for a, b in zip(plane, logs)) + plane[-1] <= 1e-6 for plane in model.planes
+    )

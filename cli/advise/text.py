@@ -120,8 +120,8 @@ def outside(beyond: Sequence[Outside]) -> str:
 def _outside(o: Outside) -> str:
     if o.factor == COMBINATION:
         return (
-            f"{FACTORS[o.factor]} lies a factor of {number(o.value)} from what was measured"
-            f" together (up to {count(o.high)} counts as measured)"
+            f"{FACTORS[o.factor]} lies further than a factor of {count(o.value)} from all that was"
+            " measured together"
         )
     return f"{count(o.value)} {FACTORS[o.factor]} (measured: {count(o.low)} to {count(o.high)})"
 
