@@ -29,9 +29,7 @@ def about(value: float) -> str:
 
 
 def _signed(value: float, places: int) -> str:
-    text = f"{value:,.{places}f}"
-    nothing = not text.strip("-0.")  # what rounds to 0 has no sign
-    return text.lstrip("-") if nothing else text.replace("-", "−")
+    return f"{value:,.{places}f}".replace("-", "−")
 
 
 def _places(low: float | None, high: float | None, near: float | None) -> int:

@@ -214,14 +214,17 @@ def _furthest(verdict: str, found: list[Found], looked: int, said: str) -> Answe
     return Answer(verdict, said, measured, "", name)
 
 
-def line(claim: Claim, index: Index) -> tuple[Entry, Measured, Measured, float] | None:
-    """Run, per-process terms of both arms in µs, and the rising one's held-out error."""
+def line(claim: Claim, index: Index) -> tuple[Entry, Measured, Measured, float, float] | None:
+    """Run, per-process terms of both arms in µs, the rising one's held-out error, and the half
+    width of its model's interval there."""
     c, run = claim.criterion, modelled(claim, index)
     if run is None or "model" not in c:
         return None
     per = "µs per process and scrape"
     sides = [term(run, c[side], "per_process", 1e-3, per) for side in ("rising", "flat")]
-    error = (run["crossover"]["arms"].get(c["rising"]) or {}).get("held_out_error")
+    about_rising = run["crossover"]["arms"].get(c["rising"]) or {}
+    error = about_rising.get("held_out_error")
     if sides[0] is None or sides[1] is None or error is None:
         return None
-    return run, sides[0], sides[1], float(error)
+    half = about_rising.get("held_out_half_width") or 0.0
+    return run, sides[0], sides[1], float(error), float(half)

@@ -41,7 +41,7 @@ is given as median, least and greatest: a range, no confidence interval.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ from scipy.optimize import nnls
 from analysis.crossover.conditions import CONDITIONS
 from analysis.crossover.warmth import share
 from analysis.exact import digits
-from analysis.statistics.intervals import Interval, mean_interval
+from analysis.statistics.intervals import ROUNDING, Interval, mean_interval
 from analysis.statistics.types import Array
 
 TERMS = (
@@ -131,7 +131,12 @@ class Fit:
 
     def term(self, name: str) -> Interval:
         """A coefficient over blocks (or perturbations)."""
-        return spread(self.coefficients[:, TERMS.index(name)], self.exact)
+        values = self.coefficients[:, TERMS.index(name)]
+        found = spread(values, self.exact)
+        rest = ROUNDING * float(np.abs(values).max(initial=0.0))
+        if found.estimate is not None and abs(found.estimate) <= rest:  # moved to 0: `half_cold`
+            return replace(found, estimate=0.0)
+        return found
 
     def has(self, name: str) -> bool:
         """True for a term that the collector has."""

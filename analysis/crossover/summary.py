@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.crossover import outcome
 from analysis.crossover.conditions import CONDITIONS
-from analysis.crossover.model import HELD_OUT_LIMIT, TERMS
+from analysis.crossover.model import HELD_OUT_LIMIT, TERMS, median_error
 from analysis.crossover.outcome import Crossover, MeetingPoint
 from analysis.crossover.region import REACH
 from analysis.statistics.intervals import CONFIDENCE, Interval
@@ -24,7 +24,8 @@ def summary(c: Crossover | None) -> dict[str, Any] | None:
     measured points, and its planes: see `region`), half_cold_switches_per_s (`warmth`), usual
     (conditions of the machine itself), intervals, held_out_limit; arms {arm: title, answers,
     hooked, blocks, terms, interval_s (least and greatest it was fitted at), held_out_error,
-    held_out_points}; break_even, verdicts, fleet: as their tables.
+    held_out_half_width (median, a share of the fitted cost), held_out_points}; break_even,
+    verdicts, fleet: as their tables.
     """
     if c is None:
         return None
@@ -74,6 +75,7 @@ def _arm(c: Crossover, arm: str) -> dict[str, Any]:
         "interval_s": [float(fitted.min()), float(fitted.max())],
         "not_varied": list(fit.left_out),
         "held_out_error": c.held_out_error(arm),
+        "held_out_half_width": median_error(found[found.index.isin(c.held_out)]["half_width"]),
         "held_out_points": len(held_out),
     }
 
