@@ -1,8 +1,8 @@
 """The switch rate at which one in two finds the machine cold, as a run's own rows have it.
 
 Two kinds of rows depend on it: what the same scrape takes at points of different rates, by the
-reader's clock, and what a hook adds to a switch after pauses of different lengths.  It is one of a
-handful of rates half a decade apart: the rows tell no more (a factor of three changes a likelihood
+reader's clock, and what a hook adds to a switch after pauses of different lengths.  It is one of
+a few rates a quarter of a decade apart: the rows tell less (a factor of three changes a likelihood
 by little), and a rate that is fitted freely follows noise.  The first of them stays unless another
 is better at 95 %.
 Points that are held out have no say.
@@ -22,7 +22,7 @@ from analysis.crossover.warmth import share
 from analysis.statistics.types import Array
 
 #: 1/s; the first, which is what the shipped live runs say, unless another one is clearly better.
-RATES = (1_000.0, 100.0, 300.0, 3_000.0, 10_000.0, 30_000.0)
+RATES = (1e3, 100.0, 180.0, 300.0, 560.0, 1.8e3, 3e3, 5.6e3, 1e4, 1.8e4, 3e4)
 FINEST = 1e-3  # relative error below which no fit of a scrape is told from another
 CLEARLY = 3.84  # twice the logarithm of a likelihood ratio: 95 % of chi squared, one parameter
 

@@ -121,7 +121,7 @@ def cooled(tmp_path_factory: pytest.TempPathFactory) -> Crossover:
 def test_what_is_foretold_of_held_out_points_holds_on_a_machine_that_goes_cold(
     cooled: Crossover,
 ) -> None:
-    assert cooled.half == 3_000.0
+    assert 1_800.0 <= cooled.half <= 5_600.0
     held = []
     for arm in cooled.arms:
         error = cooled.held_out_error(arm)
