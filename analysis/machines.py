@@ -21,7 +21,7 @@ import numpy as np
 
 from analysis import workers
 from analysis.contrasts import evaluate
-from analysis.crossover.cells import has_points
+from analysis.crossover.conditions import has_points
 from analysis.exact import BACKEND
 from analysis.load import RunError, find_runs, load_run
 from analysis.measures import LEFT_ALONE, Measures

@@ -157,6 +157,12 @@ class Measures:
             return pd.Series(dtype=float)
         return cell[column].dropna()
 
+    @property
+    def curves(self) -> Curves:
+        """What a switch adds at any rate, of a run of design points."""
+        self._curves = self._curves or Curves(self.run)
+        return self._curves
+
     def _per_switch(self, arm: str, pace: str) -> pd.Series[float]:
         if not self._added:
             names = ("arm", "pace", "block", "value")
@@ -172,8 +178,7 @@ class Measures:
         if not calibrated(self.run, arm):
             return self.column("self_timed", "off", arm, level, replica)
         if levels.point_of(level) is not None:
-            self._curves = self._curves or Curves(self.run)
-            return (100 * rate * self._curves.at(arm, 1e9 * rate)).dropna()
+            return (100 * rate * self.curves.at(arm, 1e9 * rate)).dropna()
         return (100 * rate * self._per_switch(arm, pace)).dropna()
 
     def _make(self, measure: str, arm: str, level: int, replica: int) -> pd.Series[float]:

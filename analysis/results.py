@@ -19,7 +19,7 @@ from analysis import (
     stability,
 )
 from analysis.crossover import outcome
-from analysis.crossover.cells import has_points
+from analysis.crossover.conditions import has_points
 from analysis.crossover.outcome import Crossover
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures

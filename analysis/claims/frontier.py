@@ -62,6 +62,11 @@ def rises(claim: Claim, index: Index) -> Answer | None:
         return None
     at = f"from {region(run, 'switches_per_s')} switches a second"
     said = f"{arm} costs {found.number} {at}, whatever the interval"
+    cold = term(run, arm, "per_cold_switch", 1e-3, "µs more")
+    half = run["crossover"].get("half_cold_switches_per_s")
+    if cold is not None and half:
+        said += f", and {cold.number} of those that find the machine cold, half of them at "
+        said += f"{about(half)} a second"
     if found.value.low > 0:
         return Answer(HOLDS, said, found, "", found.runs)
     return Answer(UNDETERMINED, f"{said}; not clearly above 0", found, "", found.runs)
@@ -209,14 +214,17 @@ def _furthest(verdict: str, found: list[Found], looked: int, said: str) -> Answe
     return Answer(verdict, said, measured, "", name)
 
 
-def line(claim: Claim, index: Index) -> tuple[Entry, Measured, Measured, float] | None:
-    """Run, per-process terms of both arms in µs, and the rising one's held-out error."""
+def line(claim: Claim, index: Index) -> tuple[Entry, Measured, Measured, float, float] | None:
+    """Run, per-process terms of both arms in µs, the rising one's held-out error, and the half
+    width of its model's interval there."""
     c, run = claim.criterion, modelled(claim, index)
     if run is None or "model" not in c:
         return None
     per = "µs per process and scrape"
     sides = [term(run, c[side], "per_process", 1e-3, per) for side in ("rising", "flat")]
-    error = (run["crossover"]["arms"].get(c["rising"]) or {}).get("held_out_error")
+    about_rising = run["crossover"]["arms"].get(c["rising"]) or {}
+    error = about_rising.get("held_out_error")
     if sides[0] is None or sides[1] is None or error is None:
         return None
-    return run, sides[0], sides[1], float(error)
+    half = about_rising.get("held_out_half_width") or 0.0
+    return run, sides[0], sides[1], float(error), float(half)

@@ -73,7 +73,7 @@ def _modelled(claim: Claim, index: Index) -> Answer | None:
     found = frontier.line(claim, index)
     if found is None:
         return None
-    run, rising, flat, error = found
+    run, rising, flat, error, half = found
     c, limit = claim.criterion, ledger().limits["misfit"]
     verdict, text = _flatness(rising, flat)
     said = (
@@ -81,7 +81,11 @@ def _modelled(claim: Claim, index: Index) -> Answer | None:
         f"off by {100 * error:.2g} % (median) at points it was not fitted to; {c['flat']} adds "
         f"{text}"
     )
-    return _of_line(claim, rising, flat, verdict if error <= limit else CONTRADICTED, said)
+    if error > limit:
+        sure = error - half > limit
+        verdict = CONTRADICTED if sure else UNDETERMINED
+        said += "" if sure else f"; the model there is sure to ±{100 * half:.2g} % only"
+    return _of_line(claim, rising, flat, verdict, said)
 
 
 def _measured(claim: Claim, index: Index) -> Answer:

@@ -1,7 +1,8 @@
 """The fitted models of the newest runs as one file: what `./study advise` reckons with.
 
-It is read without any package, by standard-library JSON, so it holds one set of coefficients per
-block, with its number: whoever reads it can form the interval of any difference by itself.
+It is read without any package, by standard-library JSON: the region's hull comes as its planes, and
+there is one set of coefficients per block, with its number: whoever reads it can form the interval
+of any difference by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from analysis.crossover.model import TERMS
 from analysis.exact import BACKEND
 
-SCHEMA = 1
+SCHEMA = 2
 PRESETS = ("full", "paper", "exact", "quick")  # the weightiest first; others come last
 DIGITS = 9  # of a coefficient: the same text on every platform
 Summary = Mapping[str, Any]
@@ -37,7 +38,7 @@ def _rank(preset: str) -> int:
 
 
 def models(summaries: Sequence[Summary]) -> dict[str, Any]:
-    """{"schema": 1, "models": [...]}: the live model, then the exact one, as far as there are."""
+    """{"schema": 2, "models": [...]}: the live model, then the exact one, as far as there are."""
     found = [newest(summaries, backend) for backend in ("here", BACKEND)]
     return {"schema": SCHEMA, "models": [_model(run) for run in found if run is not None]}
 
@@ -62,6 +63,8 @@ def _model(run: Summary) -> dict[str, Any]:
         "cpus": c["cpus"],
         "confidence": c["confidence"],
         "region": {name: [_rounded(end) for end in ends] for name, ends in c["region"].items()},
+        "together": c["together"],
+        "half_cold_switches_per_s": c["half_cold_switches_per_s"],
         "arms": {
             arm: {
                 "title": about["title"],

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from analysis.crossover.break_even import Region, outside
 from analysis.crossover.model import Fit, Where, spread
+from analysis.crossover.region import Region, outside
 
 NODES = 1000
 NS_OF_CORE = 1e9  # one core, in ns per second
@@ -52,15 +50,10 @@ def savings(
                     at = replace(usual, processes=count, interval_s=interval, switches_per_s=rate)
                     if outside(region, at) or not shared:
                         continue
-                    each = _each(one, shared, at) - _each(other, shared, at)
+                    each = (one.of(shared) - other.of(shared)) @ at.terms(one.half)
                     saved = spread(each / NS_OF_CORE * NODES, one.exact)
                     entry = {"numerator": first, "denominator": second, "processes": count}
                     entry |= {"interval_s": interval, "switches_per_s": rate}
                     entry |= {"idle": rate == usual.switches_per_s, "cores_per_1000_nodes": saved}
                     made.append(entry)
     return made
-
-
-def _each(fit: Fit, blocks: list[int], where: Where) -> np.ndarray[Any, np.dtype[np.float64]]:
-    rows = fit.coefficients[[fit.blocks.index(block) for block in blocks]]
-    return np.asarray(rows @ where.terms(), dtype=np.float64)

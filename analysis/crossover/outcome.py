@@ -7,27 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis import exact
 from analysis.crossover import cells as cell
 from analysis.crossover import fleet, model, verdicts
-from analysis.crossover.break_even import Crossing, Region, crossing, outside
+from analysis.crossover.break_even import Crossing, crossing
+from analysis.crossover.conditions import has_points, planned
 from analysis.crossover.model import Fit, Where
+from analysis.crossover.region import Region, of_points, outside
 from analysis.external import NULL_AGENT, in_other_tasks
 from analysis.levels import of_point
 from analysis.load import Run
 from analysis.measures import Measures
+from analysis.text import interval
 
-CONDITION_OF = {  # name in a region and in the model's file -> column of the cells
-    "processes": "processes",
-    "threads": "threads",
-    "switches_per_s": "switches_per_s",
-    "active_tasks": "active",
-    "interval_s": "interval_s",
-}
 ARTICLE = (100, 600)  # processes of the article's two points, at an interval of about 1 s
 ARTICLE_INTERVAL_S = 1.0
+RATES = 16  # that are looked at for one that was measured
 REACHED = 0.9  # share of the load's asked rate below which a point is warned of
 
 
@@ -60,6 +58,11 @@ class Crossover:
     @property
     def unit(self) -> str:
         return "instructions" if self.exact else "ns"
+
+    @property
+    def half(self) -> float:
+        """Switches a second at which one in two finds the machine cold; 0: none is cold."""
+        return max((fitted.half for fitted in self.fits.values()), default=0.0)
 
     @property
     def arms(self) -> list[str]:
@@ -95,7 +98,7 @@ class Crossover:
 
         The ratio is infinite where the cheapest is said to cost nothing, and for a single one.
         """
-        costs = sorted((float(self.fits[a].centre() @ where.terms()), a) for a in self.arms)
+        costs = sorted((self.fits[a].middle(where), a) for a in self.arms)
         first, second = costs[0], costs[1] if len(costs) > 1 else (float("inf"), "")
         return first[1], second[0] / first[0] if first[0] > 0 else float("inf")
 
@@ -103,39 +106,50 @@ class Crossover:
         """Where two collectors cost the same, and whether that was measured."""
         found = crossing(self.fits[one], self.fits[other], where)
         rate = found.rate.estimate
-        at = replace(where, switches_per_s=self.usual.switches_per_s if rate is None else rate)
-        return MeetingPoint(found, at, tuple(outside(self.region, at)))
+        if rate is None:  # at any rate: of those that were measured
+            rates = np.geomspace(*self.region["switches_per_s"], RATES)
+            places = [replace(where, switches_per_s=float(value)) for value in rates]
+        else:
+            places = [replace(where, switches_per_s=rate)]
+        beyond = [outside(self.region, place) for place in places]
+        least = min(range(len(places)), key=lambda n: (len(beyond[n]), n))
+        return MeetingPoint(found, places[least], tuple(beyond[least]))
 
 
 def compute(measures: Measures) -> Crossover | None:
     """Everything the crossover study says of a run; None for a run of another kind."""
     run = measures.run
-    if not cell.has_points(run):
+    if not has_points(run):
         return None
     counted = exact.counted(run)
-    found, planned = cell.cells(measures), cell.planned(run)
+    found, wanted = cell.cells(measures), planned(run)
     if found.empty:
         return None
-    kept = {number: about for number, about in planned.items() if not about.get("held_out")}
+    kept = {number: about for number, about in wanted.items() if not about.get("held_out")}
     left_out = model.not_varied(kept.values())
+    curves = None if counted else measures.curves
     fits: dict[str, Fit] = {}
     errors: dict[str, pd.DataFrame] = {}
     for arm, rows in found.groupby("arm"):
-        fitted = model.fit(str(arm), rows[rows["point"].isin(kept)], counted, left_out)
+        mine = rows[rows["point"].isin(kept)]
+        switch = None if curves is None else curves.of(str(arm)) or None
+        half = 0.0 if curves is None else curves.half
+        hooked = counted or in_other_tasks(run, str(arm))
+        fitted = model.fit(str(arm), mine, counted, left_out, half, switch, hooked)
         if fitted is not None:
             fits[str(arm)], errors[str(arm)] = fitted, model.foretold(fitted, rows)
     points = cell.by_point(found)
-    region = _region(points[points.index.isin(kept)])
+    region = of_points(points[points.index.isin(kept)])
     made = Crossover(
         run=run,
         exact=counted,
         cells=found,
         points=points,
-        planned=planned,
+        planned=wanted,
         fits={arm: fits[arm] for arm in run.arms if arm in fits},
         errors=errors,
         region=region,
-        usual=_usual(points, planned),
+        usual=_usual(points, wanted),
         verdicts=verdicts.by_point(found, counted),
         fleet=[],
         break_even=[],
@@ -144,15 +158,6 @@ def compute(measures: Measures) -> Crossover | None:
         made.fits, verdicts.PAIRS, made.usual, region, made.counts, made.intervals
     )  # fmt: skip
     return replace(made, fleet=saved, break_even=_break_even(made))
-
-
-def _region(points: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Least and greatest of each condition over the points that were fitted."""
-    ends = {}
-    for name, column in CONDITION_OF.items():
-        values = points[column]
-        ends[name] = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-    return ends
 
 
 def _usual(points: pd.DataFrame, planned: Mapping[int, Mapping[str, Any]]) -> Where:
@@ -176,14 +181,27 @@ def _break_even(c: Crossover) -> list[MeetingPoint]:
         if not set(c.fits[one].blocks) & set(c.fits[other].blocks):
             continue
         for count in c.counts:
-            for interval in c.intervals:
-                where = replace(c.usual, processes=float(count), interval_s=interval)
+            for seconds in c.intervals:
+                where = replace(c.usual, processes=float(count), interval_s=seconds)
                 made.append(c.meet(one, other, where))
     return made
 
 
 def warnings(c: Crossover) -> list[str]:
-    """Points whose load did not reach its rate, and collectors that the model does not fit."""
+    """Points whose load did not reach its rate, cells whose cost is not above 0, and collectors
+    that the model does not fit."""
+    found = [*_slow(c), *_not_above_zero(c)]
+    for arm in c.arms:
+        error = c.held_out_error(arm)
+        if error is not None and error > model.HELD_OUT_LIMIT:
+            found.append(
+                f"{c.run.title(arm)}: the cost model is off by {100 * error:.0f} % (median) at "
+                f"points it was not fitted to, beyond {100 * model.HELD_OUT_LIMIT:.0f} %"
+            )
+    return found
+
+
+def _slow(c: Crossover) -> list[str]:
     found = []
     for point, about in c.planned.items():
         asked = int(about["switches_per_s"])
@@ -193,12 +211,30 @@ def warnings(c: Crossover) -> list[str]:
                 found.append(
                     f"point {point}: the load reached {100 * reached:.0f} % of {asked:,} switches/s"
                 )
-    for arm in c.arms:
-        error = c.held_out_error(arm)
-        if error is not None and error > model.HELD_OUT_LIMIT:
+    return found
+
+
+def _not_above_zero(c: Crossover) -> list[str]:
+    """Cells that cost nothing or less by what was measured, each with its interval; and per arm
+    the points at which it may."""
+    unit = ("million instructions/s", 1e-6) if c.exact else ("% of a core", 1e-7)
+    found = []
+    measured = set(c.cells["arm"]) - {NULL_AGENT}
+    for arm in (arm for arm in c.run.arms if arm in measured):
+        mine: Any = c.cells[c.cells["arm"] == arm].groupby("point")["cost"]
+        costs = {int(n): model.spread(v.to_numpy(float), c.exact).scaled(unit[1]) for n, v in mine}
+        below = {n: cost for n, cost in costs.items() if (cost.estimate or 0.0) <= 0}
+        found += [
+            f"point {n}, {c.run.title(arm)}: the measured cost is not above 0: {interval(cost)} "
+            f"{unit[0]}"
+            for n, cost in below.items()
+        ]
+        open_ = [n for n, cost in costs.items() if cost.low is not None and cost.low <= 0]
+        open_ = [n for n in open_ if n not in below]
+        if open_:
             found.append(
-                f"{c.run.title(arm)}: the cost model is off by {100 * error:.0f} % (median) at "
-                f"points it was not fitted to, beyond {100 * model.HELD_OUT_LIMIT:.0f} %"
+                f"{c.run.title(arm)}: the interval of the measured cost reaches 0 at point"
+                f"{'s' if len(open_) > 1 else ''} {', '.join(map(str, open_))}"
             )
     return found
 

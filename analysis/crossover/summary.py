@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.crossover import outcome
-from analysis.crossover.cells import CONDITIONS
-from analysis.crossover.model import HELD_OUT_LIMIT, TERMS
+from analysis.crossover.conditions import CONDITIONS
+from analysis.crossover.model import HELD_OUT_LIMIT, TERMS, median_error
 from analysis.crossover.outcome import Crossover, MeetingPoint
+from analysis.crossover.region import REACH
 from analysis.statistics.intervals import CONFIDENCE, Interval
 
 
@@ -19,10 +20,12 @@ def _plain(value: Interval) -> dict[str, Any]:
 def summary(c: Crossover | None) -> dict[str, Any] | None:
     """None for a run of another kind.
 
-    Keys unit, exact, machine, cpus, confidence, region, usual (conditions of the machine itself),
-    intervals, held_out_limit; arms {arm: title, answers, hooked, blocks, terms, interval_s (least
-    and greatest it was fitted at), held_out_error, held_out_points}; break_even, verdicts,
-    fleet: as their tables.
+    Keys unit, exact, machine, cpus, confidence, region, together (how far beyond the hull of the
+    measured points, and its planes: see `region`), half_cold_switches_per_s (`warmth`), usual
+    (conditions of the machine itself), intervals, held_out_limit; arms {arm: title, answers,
+    hooked, blocks, terms, interval_s (least and greatest it was fitted at), held_out_error,
+    held_out_half_width (median, a share of the fitted cost), held_out_points}; break_even,
+    verdicts, fleet: as their tables.
     """
     if c is None:
         return None
@@ -33,6 +36,8 @@ def summary(c: Crossover | None) -> dict[str, Any] | None:
         "cpus": c.run.manifest["fingerprint"].get("cpus_online"),
         "confidence": CONFIDENCE,
         "region": {name: list(ends) for name, ends in c.region.items()},
+        "together": {"factor": REACH, "planes": [list(plane) for plane in c.region.planes]},
+        "half_cold_switches_per_s": c.half,
         "usual": {name: getattr(c.usual, name) for name in CONDITIONS},
         "intervals": c.intervals,
         "held_out_limit": HELD_OUT_LIMIT,
@@ -70,6 +75,7 @@ def _arm(c: Crossover, arm: str) -> dict[str, Any]:
         "interval_s": [float(fitted.min()), float(fitted.max())],
         "not_varied": list(fit.left_out),
         "held_out_error": c.held_out_error(arm),
+        "held_out_half_width": median_error(found[found.index.isin(c.held_out)]["half_width"]),
         "held_out_points": len(held_out),
     }
 
@@ -82,6 +88,7 @@ def _meeting(e: MeetingPoint) -> dict[str, Any]:
         "interval_s": e.where.interval_s,
         "switches_per_s": _plain(e.found.rate),
         "always_cheaper": e.found.always,
+        "again_below": e.found.again,
         "measured": not e.beyond,
         "beyond": list(e.beyond),
     }

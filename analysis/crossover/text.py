@@ -36,16 +36,60 @@ def _rate(value: Mapping[str, Any]) -> str:
     return about(near) + ("" if low is None and high is None else f" {span(low, high, near)}")
 
 
-def _one(c: Mapping[str, Any], e: Mapping[str, Any]) -> str:
+#: Where a hook and a collector without one stand to each other, over the rates that were measured.
+MEET, CHEAPER, DEARER = "meet", "cheaper", "dearer"
+
+
+def _kind(c: Mapping[str, Any], e: Mapping[str, Any], hook: str) -> str:
     if e["always_cheaper"]:
-        return f"{c['arms'][e['always_cheaper']]['title']} is cheaper at any rate"
+        return CHEAPER if e["always_cheaper"] == hook else DEARER
+    rate, (least, most) = e["switches_per_s"]["estimate"], c["region"]["switches_per_s"]
+    below, above = (CHEAPER, DEARER) if e["flatter"] == hook else (DEARER, CHEAPER)
+    return above if rate > most else below if rate < least else MEET
+
+
+def _every(e: Mapping[str, Any]) -> str:
+    return f"with a scrape every {e['interval_s']:g} s"
+
+
+def _band(e: Mapping[str, Any], most: float) -> str:
+    """What is not sure of "at any rate that was measured"."""
     rate = e["switches_per_s"]
-    if not e["measured"]:
-        region = c["region"]["switches_per_s"]
-        if rate["estimate"] > region[1]:
-            return f"beyond the {about(region[1])} that were measured"
-        return f"{_rate(rate)}, beyond what was measured"
-    return _rate(rate)
+    if rate["estimate"] is None:
+        return ""
+    low = rate["low"]
+    sure = low is None or low > most
+    return "" if sure else f", for sure up to {about(low)} a second"
+
+
+def _frames(
+    c: Mapping[str, Any], found: Sequence[Mapping[str, Any]], hook: str, titles: Sequence[str]
+) -> list[str]:
+    """A clause for each way in which the two stand to each other, with its intervals."""
+    kinds: dict[str, list[Mapping[str, Any]]] = {MEET: [], CHEAPER: [], DEARER: []}
+    for e in found:
+        kinds[_kind(c, e, hook)].append(e)
+    least, most = c["region"]["switches_per_s"]
+    made = []
+    if kinds[MEET]:
+        each = [
+            f"{_rate(e['switches_per_s'])} {_every(e)}"
+            + ("" if e["measured"] else " (no such combination was measured)")
+            for e in kinds[MEET]
+        ]
+        steeper, flatter = titles if kinds[MEET][0]["steeper"] == hook else titles[::-1]
+        made.append(
+            f"{steeper} costs more than {flatter} above this many context switches a second: "
+            f"{'; '.join(each)}"
+        )
+    for kind in (CHEAPER, DEARER):
+        if kinds[kind]:
+            each = [_every(e) + (_band(e, most) if kind == CHEAPER else "") for e in kinds[kind]]
+            made.append(
+                f"{titles[0]} is {kind} than {titles[1]} at any rate that was measured "
+                f"({about(least)} to {about(most)} switches a second) {' and '.join(each)}"
+            )
+    return made
 
 
 def sentences(c: Mapping[str, Any], processes: int = PROCESSES) -> list[str]:
@@ -56,12 +100,9 @@ def sentences(c: Mapping[str, Any], processes: int = PROCESSES) -> list[str]:
         found = _found(c, (hook, other), counts[0]) if counts else []
         if not found:
             continue
-        each = [f"{_one(c, e)} with a scrape every {e['interval_s']:g} s" for e in found]
         titles = [c["arms"][arm]["title"] for arm in (hook, other)]
-        made.append(
-            f"{words}, at {counts[0]:,} processes {titles[0]} costs more than {titles[1]} above "
-            f"this many context switches a second: {'; '.join(each)}."
-        )
+        clauses = _frames(c, found, hook, titles)
+        made.append(f"{words}, at {counts[0]:,} processes {'; '.join(clauses)}.")
     return made
 
 

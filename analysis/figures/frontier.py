@@ -13,14 +13,16 @@ from matplotlib.patches import Patch
 
 from analysis.crossover import outcome
 from analysis.crossover.outcome import ARTICLE, ARTICLE_INTERVAL_S, Crossover
+from analysis.crossover.region import REACH, outside
 from analysis.crossover.verdicts import PAIRS
-from analysis.figures.style import BLACK, log_ticks, looks, new_figure
+from analysis.figures.style import BLACK, GREY, log_ticks, looks, new_figure
 from analysis.results import Results
 from analysis.text import about
 
 Row = dict[str, Any]
 GRID = 32  # cells of a panel's side
 LINE = 40  # points of a line
+HATCH = "////"
 SHADES = ((1.1, 0.10), (2.0, 0.30), (10.0, 0.55), (float("inf"), 0.85))  # ratio below, ink
 WORDS = ("less than 1.1×", "1.1 to 2×", "2 to 10×", "10× or more")
 PUBLISHED, FLOOR = "published", "floor"
@@ -57,9 +59,10 @@ def plotted(r: Results) -> list[Row]:
         for count in _grid(first, last, GRID):
             for rate in _grid(least, most, GRID):
                 here = {"processes": count, "switches_per_s": rate}
-                arm, ratio = c.cheapest(replace(c.usual, interval_s=interval, **here))
-                ratio = min(ratio, 1e6)
-                rows.append({**at, "kind": "cheapest", **here, "arm": arm, "value": ratio})
+                where = replace(c.usual, interval_s=interval, **here)
+                arm, ratio = c.cheapest(where)
+                row: Row = {"kind": "cheapest", **here, "arm": arm, "value": min(ratio, 1e6)}
+                rows.append({**at, **row, "measured": not outside(c.region, where)})
         for count in np.geomspace(first, last, LINE):
             rows += [{**at, **row} for row in _lines(c, interval, float(count))]
         rows += [{**at, **row} for row in _measured(c, interval)]
@@ -77,7 +80,7 @@ def _lines(c: Crossover, interval: float, count: float) -> list[Row]:
     pairs = {PUBLISHED: published} if set(published) <= set(c.arms) else {}
     polling = [a for a in c.arms if not outcome.hooked(c, a)]
     if hook in c.arms and polling:
-        best = min(polling, key=lambda a: float(c.fits[a].centre() @ where.terms()))
+        best = min(polling, key=lambda a: c.fits[a].middle(where))
         pairs[FLOOR] = (best, hook)
     made = []
     for name, (one, other) in pairs.items():
@@ -152,6 +155,14 @@ def _panel(ax: Any, c: Crossover, r: Results, rows: list[Row]) -> None:
         colours[n % GRID, n // GRID] = 1 - ink * (1 - np.array(to_rgb(style[row["arm"]].colour)))
     x, y = np.geomspace(first, last, GRID + 1), np.geomspace(least, most, GRID + 1)
     ax.pcolormesh(x, y, colours, rasterized=True)
+    gone = np.array([row["measured"] for row in cells]).reshape(GRID, GRID).T
+    # a mesh takes no hatching, a filled contour does
+    mid = [np.sqrt(edges[1:] * edges[:-1]) for edges in (x, y)]
+    mid[0][[0, -1]], mid[1][[0, -1]] = x[[0, -1]], y[[0, -1]]
+    if not gone.all():
+        area: Any = (*mid, np.where(gone, 0.0, 1.0), [0.5, 1.5])
+        ax.contourf(*area, colors=["white"], alpha=0.55)
+        ax.contourf(*area, colors="none", hatches=[HATCH])
     for name in (PUBLISHED, FLOOR):
         line = [row for row in rows if row["kind"] == "line" and row["pair"] == name]
         line = [row for row in line if row["measured"]]
@@ -195,6 +206,9 @@ def _legend(r: Results, rows: list[Row]) -> list[Any]:
     )
     cross: dict[str, Any] = {"color": BLACK, "linestyle": ":", "marker": "x"}
     handles.append(Line2D([], [], **cross, label="article's processes, our idle rate"))
+    if not all(row["measured"] for row in rows if row["kind"] == "cheapest"):
+        hatched: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": HATCH}
+        handles.append(Patch(**hatched, label="no such combination measured"))
     return handles
 
 
@@ -204,9 +218,14 @@ def caption(r: Results, rows: list[Row]) -> str:
     assert c is not None
     band = "least and greatest over perturbations" if c.exact else "95 % Fieller intervals"
     counts = " and ".join(f"about {count}" for count in ARTICLE)
+    (first, last), (least, most) = c.region["processes"], c.region["switches_per_s"]
     return (
-        f"Which collector costs least, by the cost model of {outcome.machine(r.run)}, inside what "
-        "was measured; the paler, the closer the next one. Lines: where two cost the same; bands: "
+        f"Which collector costs least, by the cost model of {outcome.machine(r.run)}; the paler, "
+        "the closer the next one. The axes go as far as this run's design points: "
+        f"{about(first)} to {about(last)} processes, {about(least)} to {about(most)} switches a "
+        "second. Hatched: further than a factor of "
+        f"{REACH:g} from the hull of the points that were measured together (processes, switches "
+        "and interval). Lines: where two cost the same; bands: "
         f"{band}. Solid: the hook at its floor against the cheapest collector without one; dashed: "
         "the published pair. Markers: measured points, in the colour and shape of the one that was "
         f"the cheapest there; {about(c.usual.threads)} further threads, "

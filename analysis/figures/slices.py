@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from analysis.crossover.model import Where, spread
 from analysis.crossover.outcome import Crossover
+from analysis.crossover.region import outside
 from analysis.figures.style import legend_of_arms, log_limits, log_ticks, looks, new_figure
 from analysis.results import Results
 from analysis.statistics.types import Array
@@ -79,16 +80,18 @@ def plotted(r: Results) -> list[Row]:
         for arm in c.arms:
             base: Row = {"axis": axis, "arm": arm, "title": r.run.title(arm)}
             for x in np.geomspace(*c.region[axis], GRID):
-                at = c.fits[arm].at(replace(where, **{axis: float(x)})).scaled(_scale(c))
-                line = {"value": at.estimate, "low": at.low, "high": at.high}
+                place = replace(where, **{axis: float(x)})
+                at = c.fits[arm].at(place).scaled(_scale(c))
+                line: Row = {"value": at.estimate, "low": at.low, "high": at.high}
+                line["measured"] = not outside(c.region, place)
                 rows.append({**base, "kind": "line", "x": float(x), **line})
             cells = c.cells[(c.cells["arm"] == arm) & c.cells["point"].isin(beside)]
             groups: Any = cells.groupby("point")
             for point, found in groups:
                 costs: Array = found["cost"].to_numpy(dtype=np.float64)
                 value = spread(costs * _scale(c), c.exact).estimate
-                place = {"x": c.place(point)[axis], "value": value}
-                rows.append({**base, "kind": "point", "point": int(point), **place})
+                here = {"x": c.place(point)[axis], "value": value}
+                rows.append({**base, "kind": "point", "point": int(point), **here})
     return rows
 
 
@@ -115,7 +118,9 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
             line = [row for row in mine if row["kind"] == "line"]
             x = [row["x"] for row in line]
             y = [row["value"] if row["value"] > 0 else np.nan for row in line]
-            ax.plot(x, y, color=look.colour)
+            known = [v if row["measured"] else np.nan for v, row in zip(y, line, strict=True)]
+            ax.plot(x, y, color=look.colour, linestyle=":", linewidth=0.9)
+            ax.plot(x, known, color=look.colour)
             if all(row["low"] is not None for row in line):
                 floor = ax.get_ylim()[0]
                 low, high = ([max(row[end], floor) for row in line] for end in ("low", "high"))
@@ -144,7 +149,8 @@ def caption(r: Results, rows: list[Row]) -> str:
     return (
         "The cost of each collector along one condition, the others held at "
         f"{about(w.processes)} processes, {about(w.switches_per_s)} context switches a second "
-        f"and a scrape every {w.interval_s:g} s. Lines: the cost model; bands: {band}; markers: "
+        f"and a scrape every {w.interval_s:g} s. Lines: the cost model, dotted where no such "
+        f"combination was measured; bands: {band}; markers: "
         "points measured under the same other conditions. Both axes logarithmic."
     )
 

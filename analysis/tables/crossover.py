@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.crossover import model as model_
 from analysis.crossover import outcome
-from analysis.crossover.cells import CONDITIONS
-from analysis.crossover.model import HELD_OUT_LIMIT, TERMS, spread
+from analysis.crossover.conditions import CONDITIONS
+from analysis.crossover.model import HELD_OUT_LIMIT, SWITCH, TERMS, spread
 from analysis.crossover.outcome import Crossover
+from analysis.crossover.warmth import share
 from analysis.external import in_other_tasks
 from analysis.results import Results
 from analysis.statistics.intervals import Interval
@@ -23,7 +25,9 @@ WORDS = {
     "per_process": "a process and scrape",
     "per_thread": "a further thread and scrape",
     "per_active": "a switching task and scrape",
+    "per_cold_scrape": "more a cold scrape",
     "per_switch": "a context switch",
+    "per_cold_switch": "more a cold switch",
 }
 
 
@@ -48,12 +52,13 @@ def model(r: Results) -> Table | None:
     shown: list[list[str]] = []
     for arm, fit in c.fits.items():
         row: Row = {"arm": arm, "title": r.run.title(arm), "unit": c.unit, "machine": machine}
+        row |= {"half_cold_switches_per_s": fit.half}
         text = [r.run.title(arm)]
         for name in TERMS:
             value = fit.term(name)
             row |= ends(name, value)
             none = "not varied" if name in fit.left_out else "0"
-            text.append(interval(value) if fit.coefficients[:, TERMS.index(name)].any() else none)
+            text.append(interval(value) if fit.has(name) else none)
         error = c.held_out_error(arm)
         row |= {"blocks": len(fit.blocks), "held_out_median_error": error}
         rows.append(row)
@@ -65,12 +70,23 @@ def model(r: Results) -> Table | None:
     note = (
         f"{machine}. Cost per second = (scrape + processes + threads + switching tasks) / interval "
         f"+ switches: {kind(c)}; weighted least squares in each of them, of the terms that the "
-        "non-negative fit of the means has; the others are 0. Off: median |fitted / "
+        f"non-negative fit of the means has; the others are 0.{_cold(c)} Off: median |fitted / "
         f"measured − 1| at the {len(c.held_out)} points that were not fitted; at most "
         f"{100 * HELD_OUT_LIMIT:.0f} % is asked for."
     )
     gone = f"Not varied by this plan, and so not told apart: {', '.join(left)}." if left else ""
     return make_table("model", rows, head, shown, note, gone)
+
+
+def _cold(c: Crossover) -> str:
+    """What the columns of cold ones mean; nothing where nothing is cold."""
+    if not c.half:
+        return ""
+    return (
+        f" Cold is the share S0 / (S0 + S) of scrapes and switches, S switches a second, S0 = "
+        f"{c.half:,.0f}. What a switch costs is calibrated apart, and its coefficients are the "
+        "calibration's; the others are fitted to the reader's own time."
+    )
 
 
 def _middle(c: Crossover, values: Any) -> Interval:
@@ -170,7 +186,10 @@ def held_out(r: Results) -> Table | None:
         worst = float(found["error"].abs().max())
         met = error <= HELD_OUT_LIMIT
         row: Row = {"arm": arm, "title": r.run.title(arm), "points": len(found)}
-        rows.append({**row, "median_error": error, "largest_error": worst, "met": met})
+        reader, width = (model_.median_error(found[k]) for k in ("reader_error", "half_width"))
+        row |= {"median_error": error, "largest_error": worst, "met": met}
+        row |= {"median_reader_error": reader, "median_half_width": width}
+        rows.append({**row, **ends("load_less_calibrated_ns_per_switch", apart := _apart(c, arm))})
         each = ", ".join(f"{int(str(n))}: {percent(float(e))}" for n, e in found["error"].items())
         shown.append(
             [
@@ -180,13 +199,38 @@ def held_out(r: Results) -> Table | None:
                 f"{100 * worst:.1f} %",
                 "met" if met else "not met",
                 each,
+                NOTHING if reader is None else f"{100 * reader:.1f} %",
+                NOTHING if width is None else f"±{100 * width:.0f} %",
+                interval(apart) if apart.n else "",
             ]
         )
     if not rows:
         return None
     head = ["collector", "points", "median error", "largest", "at most 10 %", "point: error"]
-    note = "Error: fitted / measured − 1 (median: without its sign) at points not fitted to."
+    head += ["reader alone", "interval there", "ns per switch: load's time less calibrated"]
+    note = (
+        "Error: fitted / measured − 1 (median: without its sign) at points not fitted to. What a "
+        "hook's switch costs is calibrated, not fitted, and so in both: what there is to be off is "
+        "the reader alone, as a share of its own cost; how sure the whole is, the median half "
+        "width of the model's interval says; and the second account of a switch, the load's own "
+        "time, tests what was calibrated (mean [95 % t interval] over blocks of the difference at "
+        "these points)."
+    )
     return make_table("held_out", rows, head, shown, note)
+
+
+def _apart(c: Crossover, arm: str) -> Interval:
+    """By how much the second account of a switch is above the calibrated one, ns, at the held-out
+    points: a value a block; none without a calibration."""
+    fit, cells = c.fits[arm], c.cells
+    mine = cells[(cells["arm"] == arm) & cells["point"].isin(c.held_out)]
+    mine = mine[mine["block"].isin(list(fit.blocks))].dropna(subset=["added_by_load"])
+    if c.exact or not fit.has("per_switch") and not fit.has("per_cold_switch") or mine.empty:
+        return Interval(None, None, None, 0)
+    own = fit.of(mine["block"].astype(int))[:, SWITCH:]
+    cold = share(mine["switches_per_s"].to_numpy(dtype=np.float64), fit.half)
+    apart = mine["added_by_load"] - (own[:, 0] + own[:, 1] * cold)
+    return spread(apart.groupby(mine["block"]).mean().to_numpy(dtype=np.float64), c.exact)
 
 
 def point_verdicts(r: Results) -> Table | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.crossover import outcome
 from analysis.crossover.break_even import Crossing
 from analysis.crossover.outcome import Crossover, MeetingPoint
+from analysis.crossover.region import COMBINATION, REACH
 from analysis.results import Results
 from analysis.statistics.intervals import Interval
 from analysis.tables.costs import Row, make_table
@@ -28,9 +29,12 @@ def _mixed(c: Crossover, found: Crossing) -> bool:
 def _outcome(r: Results, e: MeetingPoint) -> str:
     if e.found.always is not None:
         return f"{r.run.title(e.found.always)} is cheaper at any rate"
+    if e.beyond == (COMBINATION,):
+        return "no such combination was measured"
     if e.beyond:
         return f"beyond the measured {', '.join(e.beyond).replace('_', ' ')}"
-    return f"{r.run.title(e.found.steeper)} is cheaper below"
+    down = "" if e.found.again is None else f", down to {about(float(f'{e.found.again:.3g}'))}"
+    return f"{r.run.title(e.found.steeper)} is cheaper below{down}"
 
 
 def break_even(r: Results) -> Table | None:
@@ -47,7 +51,7 @@ def break_even(r: Results) -> Table | None:
         row |= {"threads": at.threads, "active": at.active}
         row |= ends("switches_per_s", found.rate)
         row |= {"always_cheaper": found.always, "measured": not e.beyond}
-        row |= {"beyond": " ".join(e.beyond), "blocks": found.rate.n}
+        row |= {"beyond": " ".join(e.beyond), "again_below": found.again, "blocks": found.rate.n}
         rows.append(row)
         if _mixed(c, found):
             names = [r.run.title(arm) for arm in (found.steeper, found.flatter)]
@@ -64,8 +68,9 @@ def break_even(r: Results) -> Table | None:
         f"{outcome.machine(r.run)}. Context switches of the whole machine a second at which both "
         f"cost the same, with {ends_are}; {about(c.usual.threads)} further threads and "
         f"{about(c.usual.active)} switching tasks. Below it the hook is cheaper, above it the "
-        "other. Beyond the measured region a rate is the model's word alone. The CSV has every "
-        "pair of collectors."
+        "other. Beyond the measured region, which is the hull of the measured points and a factor "
+        f"of {REACH:g} around it, a rate is the model's word alone. The CSV has every pair of "
+        "collectors."
     )
     return make_table("break_even", rows, head, shown, note)
 

@@ -61,18 +61,24 @@ def _by_pause(r: Results) -> Table:
     """Added time of one context switch, per arm and pause."""
     rows: list[Row] = []
     shown: list[list[str]] = []
-    for e in calibration_by_pause(r.run):
+    curves = r.measures.curves
+    for e in calibration_by_pause(r.run, curves):
         row: Row = {"arm": e["arm"], "pause_us": e["pause_us"], "events_per_s": e["rate"]}
-        rows.append({**row, "n": e["interval"].n, **ends("ns_per_switch", e["interval"])})
-        what = [r.run.title(e["arm"]), f"{e['pause_us']:,}", f"{e['rate']:,.0f}"]
-        shown.append([*what, interval(e["interval"]), str(e["interval"].n)])
+        row |= {"n": e["interval"].n, "events": e["events"], **ends("ns_per_switch", e["interval"])}
+        rows.append({**row, **ends("curve_ns_per_switch", e["curve"])})
+        what = [r.run.title(e["arm"])]
+        what += [f"{value:,.0f}" for value in (e["pause_us"], e["rate"], e["events"])]
+        fitted = interval(e["curve"]) if e["curve"].n else ""
+        shown.append([*what, interval(e["interval"]), fitted, str(e["interval"].n)])
     note = (
         "External instrument: the same work with the program attached less without it, per switch, "
         "95 % t interval over blocks, after idling so long before each exchange. What a cell is "
-        "counted with lies between the two that enclose its rate, linear in the rate's logarithm. "
+        "counted with is the curve: a cost when warm, and more for the share that finds the "
+        f"machine cold, one in two at {curves.half:,.0f} switches a second, fitted in each block "
+        "to all pauses by their events. "
         "The process that only sleeps has no program: its rows are the instrument's own error."
     )
-    head = ["arm", "pause, µs", "events/s", "ns per switch", "blocks"]
+    head = ["arm", "pause, µs", "events/s", "events", "ns per switch", "by the curve", "blocks"]
     return make_table("calibration", rows, head, shown, note)
 
 

@@ -1,8 +1,10 @@
 """Reads coefficients of cost: data/advice.json, or a file of a machine that was calibrated.
 
-A model's cost per second, in its unit, is (fixed + per_process P + per_thread T + per_active A) /
-interval + per_switch S: P processes, T threads beyond the first of each, A distinct tasks that run
-in an interval, S context switches a second. Each block of the measurement gives one set.
+A model's cost per second, in its unit, is (fixed + per_process P + per_thread T + per_active A +
+per_cold_scrape w) / interval + (per_switch + per_cold_switch w) S: P processes, T threads beyond
+the first of each, A distinct tasks that run in an interval, S context switches a second, and w = S0
+/ (S0 + S) the share of scrapes and switches that finds the machine cold. Each block of the
+measurement gives one set.
 """
 
 from __future__ import annotations
@@ -15,11 +17,21 @@ from typing import Any
 
 from cli.problem import Problem, did_you_mean
 
-SCHEMA = 1
+SCHEMA = 2
 UNITS = ("ns", "instructions")
 #: In the order of a row of features: see `model.Point.features`.
-NAMES = ("fixed", "per_process", "per_thread", "per_active", "per_switch")
+NAMES = (
+    "fixed",
+    "per_process",
+    "per_thread",
+    "per_active",
+    "per_cold_scrape",
+    "per_switch",
+    "per_cold_switch",
+)
 FACTORS = ("processes", "threads", "switches_per_s", "active_tasks", "interval_s")
+#: Those whose combinations have a hull, in the order of its planes.
+TOGETHER = ("processes", "switches_per_s", "interval_s")
 #: Only collectors that answer this question are compared.
 QUESTION = "processes"
 #: Only sleeps: a part of every collector's cost, and no way of collecting.
@@ -52,7 +64,12 @@ class Arm:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What one run says. region: lowest and highest measured, by the names of FACTORS."""
+    """What one run says. region: lowest and highest measured, by the names of FACTORS.
+
+    planes: of the hull of the measured points in the logarithms of TOGETHER, outward normals with
+    an offset, reach included: the factor around it that counts as measured; half: S0, switches a
+    second, 0 where nothing is cold.
+    """
 
     run: str
     backend: str
@@ -61,6 +78,9 @@ class Model:
     confidence: float
     region: dict[str, tuple[float, float]]
     arms: tuple[Arm, ...]
+    half: float = 0.0
+    planes: tuple[tuple[float, ...], ...] = ()
+    reach: float = 1.0
     here: bool = False
 
     @property
@@ -144,7 +164,31 @@ def _model(entry: Any, where: str) -> Model:
     limits = {name: _range(region, name, f"{where}.region") for name in FACTORS}
     if limits["interval_s"][0] <= 0:
         raise Broken(f"{where}.region.interval_s starts at 0")
-    return Model(texts[0], texts[1], texts[2], texts[3], confidence, limits, answering)
+    half = _number(given, "half_cold_switches_per_s", where)
+    if half < 0:
+        raise Broken(f"{where}.half_cold_switches_per_s is below 0")
+    planes, reach = _together(given, where)
+    run, backend, unit, machine = texts
+    return Model(run, backend, unit, machine, confidence, limits, answering, half, planes, reach)
+
+
+def _together(given: dict[str, Any], where: str) -> tuple[tuple[tuple[float, ...], ...], float]:
+    """The hull's planes, and how far around it counts as measured; a file may have no hull."""
+    if "together" not in given:
+        return (), 1.0
+    at = f"{where}.together"
+    found = _mapping(given["together"], at)
+    planes, reach = found.get("planes"), _number(found, "factor", at)
+    if reach < 1:
+        raise Broken(f"{at}.factor is below 1")
+    if not isinstance(planes, list):
+        raise Broken(f"{at}.planes is no list")
+    made = []
+    for position, plane in enumerate(planes):
+        if not isinstance(plane, list) or len(plane) != len(TOGETHER) + 1:
+            raise Broken(f"{at}.planes[{position}] is no plane")
+        made.append(tuple(_finite(value, f"{at}.planes[{position}]") for value in plane))
+    return tuple(made), reach
 
 
 def _paired(arms: list[Arm], numbered: bool) -> tuple[Arm, ...]:

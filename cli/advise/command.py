@@ -13,6 +13,7 @@ from cli import paths
 from cli.advise import calibrated, coefficients, fleet, fleet_text, model, observe, plain, text
 from cli.advise.arguments import Asked, parse
 from cli.advise.coefficients import Model
+from cli.advise.point import Point, outside, possible_active
 from cli.advise.survey import NOW, point, survey
 from cli.problem import Problem, did_you_mean, exit_code
 
@@ -71,14 +72,14 @@ def _machine(asked: Asked, models: list[Model], chosen: Model) -> str:
     lines = [*told, *text.measured_where(chosen), *text.machine(chosen, answers)]
     beyond = [found.point for found in answers if found.outside]
     for other in models if beyond else []:
-        covered = [p.interval_s for p in beyond if not model.outside(other, p)]
+        covered = [p.interval_s for p in beyond if not outside(other, p)]
         if other.is_time and covered:
             every = ", ".join(text.count(interval) for interval in covered)
             lines.append(f"every {every} s was measured on {other.machine}: --model {other.run}")
     return "\n".join(lines)
 
 
-def _given(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str], None]:
+def _given(asked: Asked, chosen: Model) -> tuple[list[Point], list[str], None]:
     """Points of a machine whose numbers were given, and what is assumed of it."""
     node = fleet.Node("", asked.processes, asked.switches, asked.threads, asked.active)
     told = [f"{text.count(asked.processes)} processes, {text.count(asked.switches)} context"
@@ -93,7 +94,7 @@ def _given(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str], N
     return [point(chosen, node, every) for every in asked.intervals], told, None
 
 
-def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str], dict[str, Any]]:
+def _watched(asked: Asked, chosen: Model) -> tuple[list[Point], list[str], dict[str, Any]]:
     """Points of this machine, watched."""
     observe.whole()
     _note(f"watching this machine for {asked.seconds:g} s; nothing is attached")
@@ -104,10 +105,10 @@ def _watched(asked: Asked, chosen: Model) -> tuple[list[model.Point], list[str],
         ran = seen.active[every]
         active = (ran, ran) if ran is not None else (
             seen.longest,
-            max(seen.longest, model.possible_active(
+            max(seen.longest, possible_active(
                 chosen, seen.processes, extra, seen.switches_per_s, every)[1]),
         )  # fmt: skip
-        points.append(model.Point(seen.processes, extra, seen.switches_per_s, every, active))
+        points.append(Point(seen.processes, extra, seen.switches_per_s, every, active))
     rates = f"{text.number(seen.slowest)} to {text.number(seen.fastest)}"
     told = [
         f"this machine, watched for {seen.seconds:.0f} s: {seen.processes:,.0f} processes,"

@@ -14,13 +14,16 @@ least and the greatest of them, and a sign is known where all agree (a level of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cli.advise.coefficients import Arm
 from cli.advise.student import quantile
 
 Features = Sequence[float]
+#: Features at a value of what is varied.
+Way = Callable[[float], Features]
+PLACES = 200
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,11 @@ class Form:
 
 
 def dot(a: Features, x: Features) -> float:
-    """Product of two rows of five; written out, since a fleet takes millions."""
-    return a[0] * x[0] + a[1] * x[1] + a[2] * x[2] + a[3] * x[3] + a[4] * x[4]
+    """Product of two rows of seven; written out, since a fleet takes millions."""
+    return (
+        a[0] * x[0] + a[1] * x[1] + a[2] * x[2] + a[3] * x[3]
+        + a[4] * x[4] + a[5] * x[5] + a[6] * x[6]
+    )  # fmt: skip
 
 
 def cost(arm: Arm, level: float | None) -> Form:
@@ -122,7 +128,7 @@ def combined(parts: Sequence[tuple[Arm, Features]], level: float | None) -> Inte
     if not sums:  # no block holds all of them
         means = (cost(arm, level).estimate(x) for arm, x in parts)
         return Interval(sum(means), None, None)
-    none = (0.0,) * 4
+    none = (0.0,) * 6
     return _form([(value, *none) for value in sums], level).at((1.0, *none))
 
 
@@ -160,6 +166,49 @@ def undecided(form: Form, at: Features, along: Features, low: float, high: float
 
     roots = _roots(product(along, along), 2 * product(at, along), product(at, at))
     return _open(form, at, along, low, high, roots)
+
+
+def undecided_over(form: Form, at: Way, low: float, high: float) -> list[float]:
+    """As `undecided`, on a curve: features at u, from low (above 0) to high.
+
+    Where the sign begins and ends to be known is looked for between PLACES values, a like factor
+    apart, and then halved down to.
+    """
+    ratio = (high / low) ** (1 / PLACES)
+    places = [low * ratio**n for n in range(PLACES)] + [high]
+    signs = [form.sign(at(place)) for place in places]
+    edges = []
+    for left, right, before, after in zip(places, places[1:], signs, signs[1:]):
+        if before != after:
+            edges.append(_edge(form, at, left, right, before))
+            if before and after:  # from one known sign to the other: open in between
+                edges.append(_edge(form, at, edges[-1], right, 0))
+    ends = ([low] if signs[0] == 0 else []) + edges + ([high] if signs[-1] == 0 else [])
+    return ends
+
+
+def _edge(form: Form, at: Way, left: float, right: float, sign: int) -> float:
+    """Where the sign ceases to be what it is on the left."""
+    for _ in range(60):
+        middle = math.sqrt(left * right)
+        if not left < middle < right:
+            break
+        if form.sign(at(middle)) == sign:
+            left = middle
+        else:
+            right = middle
+    return right
+
+
+def rates(form: Form, x: Features, half: float) -> list[float]:
+    """Switch rates, above 0, at which the form is zero; x: features at no switch, all of it cold.
+
+    Times S0 + S it is a polynomial of the second degree in the rate S.
+    """
+    scrape = sum(m * v for m, v in zip(form.mean[:4], x[:4]))
+    cold, warm, more = form.mean[4] * x[0], form.mean[5], form.mean[6]
+    found = _roots(warm, scrape + half * (warm + more), half * (scrape + cold))
+    return sorted(u for u in found if u > 0)
 
 
 def _open(

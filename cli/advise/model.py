@@ -7,55 +7,19 @@ paired by block and at the model's confidence. A point outside the measured regi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cli.advise.coefficients import ROUNDING, Arm, Model
-from cli.advise.forms import Form, Interval, cost, less, undecided
+from cli.advise.forms import Features, Form, Interval, cost, less, rates, undecided, undecided_over
+from cli.advise.point import Outside, Point, outside
 
 CHEAPER, INDISTINGUISHABLE, UNDETERMINED = "cheaper", "indistinguishable", "undetermined"
 #: As in analysis.contrasts: two costs are the same inside this ratio or difference.
 RATIO_MARGIN = (0.9, 1.1)
 NS_MARGIN = 5e4  # per second: 0.005 % of a core
 INTERVAL_BLOCKS = 4  # fewer never say that two are the same
-
-
-@dataclass(frozen=True)
-class Point:
-    """A machine and an interval. threads: beyond the first of each process; active: the tasks that
-    run in an interval, lowest and highest possible."""
-
-    processes: float
-    threads: float
-    switches_per_s: float
-    interval_s: float
-    active: tuple[float, float]
-
-    def features(self, active: float) -> tuple[float, ...]:
-        """In the order of the coefficients, per second."""
-        scrapes = 1 / self.interval_s
-        return (
-            scrapes,
-            self.processes * scrapes,
-            self.threads * scrapes,
-            active * scrapes,
-            self.switches_per_s,
-        )
-
-    def ends(self) -> list[tuple[float, ...]]:
-        """Features at either end of what is known of the active tasks."""
-        return [self.features(active) for active in self.active]
-
-
-@dataclass(frozen=True)
-class Outside:
-    """A factor whose value was not measured, and what was."""
-
-    factor: str
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -102,41 +66,12 @@ class Answer:
     interval: BreakEven | None = None
 
 
-def possible_active(
-    model: Model, processes: float, threads: float, switches: float, interval_s: float
-) -> tuple[float, float]:
-    """Least and most active tasks where nothing is known of them: as far as was measured.
-
-    Each task runs at most as itself, and each that runs takes a context switch.
-    """
-    low, high = model.region["active_tasks"]
-    most = min(processes + threads, switches * interval_s, high)
-    return low, max(low, most)
-
-
-def outside(model: Model, point: Point) -> tuple[Outside, ...]:
-    """The factors in which a point lies outside what was measured."""
-    values = {
-        "processes": point.processes,
-        "threads": point.threads,
-        "switches_per_s": point.switches_per_s,
-        "active_tasks": point.active[1],
-        "interval_s": point.interval_s,
-    }
-    found = []
-    for factor, value in values.items():
-        low, high = model.region[factor]
-        if not low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING):
-            found.append(Outside(factor, value, low, high))
-    return tuple(found)
-
-
 def answer(model: Model, point: Point) -> Answer:
     """Every collector's cost at a point, cheapest first, verdicts and break-even."""
     beyond = outside(model, point)
     if beyond:
         return Answer(point, beyond)
-    ends = point.ends()
+    ends = point.ends(model.half)
     costs = {arm.name: _cost(model, arm, ends) for arm in model.arms}
     ranked = sorted(model.arms, key=lambda arm: costs[arm.name].estimate)
     least, *others = ranked
@@ -218,62 +153,66 @@ def _switch_lines(
     model: Model, point: Point, least: Arm, others: Sequence[Arm]
 ) -> Iterator[BreakEven]:
     """Break-even with each other collector along the switch rate."""
-    starts = [(*x[:4], 0.0) for x in point.ends()]
-    along = [(0.0, 0.0, 0.0, 0.0, 1.0)] * len(starts)
     low, high = model.region["switches_per_s"]
+    ends = point.ends(model.half)
     for arm in others:
-        found = _crossing(Comparison.of(model, least, arm).difference, starts, along, low, high)
-        if found is not None:
-            value, lower, upper = found
-            factor = value / point.switches_per_s if point.switches_per_s else math.inf
-            yield BreakEven(arm.name, arm.title, value, lower, upper, factor)
+        form = Comparison.of(model, least, arm).difference
+        if form is None:
+            continue
+        for value in rates(form, _middle(ends), model.half):
+            if low < value < high:
+                known = dict.fromkeys(point.active)
+                ways = [_at_rate(point, active, model.half) for active in known]
+                band = [undecided_over(form, way, low, high) for way in ways]
+                bottom, top = _band(value, band, low, high)
+                factor = value / point.switches_per_s if point.switches_per_s else math.inf
+                yield BreakEven(arm.name, arm.title, value, bottom, top, factor)
+
+
+def _at_rate(point: Point, active: float, half: float) -> Callable[[float], Features]:
+    return lambda rate: replace(point, switches_per_s=rate).features(active, half)
 
 
 def _interval_lines(
     model: Model, point: Point, least: Arm, others: Sequence[Arm]
 ) -> Iterator[BreakEven]:
     """The same along the interval, a line in its inverse; active tasks stay as they are."""
-    starts = [(0.0, 0.0, 0.0, 0.0, x[4]) for x in point.ends()]
-    along = [(*(v * point.interval_s for v in x[:4]), 0.0) for x in point.ends()]
-    low, high = model.region["interval_s"]
+    ends = point.ends(model.half)
+    starts = [(*(0.0,) * 5, *x[5:]) for x in ends]
+    along = [(*(v * point.interval_s for v in x[:5]), 0.0, 0.0) for x in ends]
+    low, high = (1 / end for end in reversed(model.region["interval_s"]))
     for arm in others:
         form = Comparison.of(model, least, arm).difference
-        found = _crossing(form, starts, along, 1 / high, 1 / low)
-        if found is not None:
-            lower, upper = (None if end is None else 1 / end for end in (found[2], found[1]))
-            value = 1 / found[0]
-            yield BreakEven(arm.name, arm.title, value, lower, upper, value / point.interval_s)
+        if form is None or (slope := form.estimate(_middle(along))) == 0:
+            continue
+        value = -form.estimate(_middle(starts)) / slope
+        if low < value < high:
+            ways = dict.fromkeys(zip(starts, along))
+            band = [undecided(form, at, to, low, high) for at, to in ways]
+            bottom, top = _band(value, band, low, high)
+            lower, upper = (None if end is None else 1 / end for end in (top, bottom))
+            factor = 1 / value / point.interval_s
+            yield BreakEven(arm.name, arm.title, 1 / value, lower, upper, factor)
 
 
-def _crossing(
-    form: Form | None,
-    starts: Sequence[Sequence[float]],
-    along: Sequence[Sequence[float]],
-    low: float,
-    high: float,
-) -> tuple[float, float | None, float | None] | None:
-    """Where a form is zero on a line, with the band in which its sign is open.
+def _middle(rows: Sequence[Features]) -> tuple[float, ...]:
+    """Halfway between what is known: the estimate is taken there, and the band covers the ends."""
+    return tuple(sum(values) / len(rows) for values in zip(*rows))
 
-    Halfway between the two ends of what is known; the band covers both. None: not in (low, high).
+
+def _band(
+    value: float, open_: Sequence[Sequence[float]], low: float, high: float
+) -> tuple[float | None, float | None]:
+    """Lowest and highest of the stretches in which a sign is open; None beyond what was measured.
+
+    A stretch of its own, that does not reach the value, is another crossing's.
     """
-    if form is None:
-        return None
-    start = [sum(v) / len(starts) for v in zip(*starts)]
-    way = [sum(v) / len(along) for v in zip(*along)]
-    slope = form.estimate(way)
-    if slope == 0:
-        return None
-    value = -form.estimate(start) / slope
-    if not low < value < high:
-        return None
-    bottoms, tops = [value], [value]
-    for at, to in zip(starts, along):
-        ends = undecided(form, at, to, low, high)
-        for bottom, top in zip(ends[::2], ends[1::2]):
-            bottoms.append(bottom)
-            tops.append(top)
-    bottom, top = min(bottoms), max(tops)
-    return value, None if bottom <= low else bottom, None if top >= high else top
+    bottom = top = value
+    for ends in open_:
+        for start, end in zip(ends[::2], ends[1::2]):
+            if len(open_) > 1 or start <= value * (1 + ROUNDING) and end >= value * (1 - ROUNDING):
+                bottom, top = min(bottom, start), max(top, end)
+    return None if bottom <= low else bottom, None if top >= high else top
 
 
 def _nearest(lines: Iterator[BreakEven], present: float) -> BreakEven | None:

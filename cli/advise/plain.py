@@ -6,10 +6,11 @@ from typing import Any
 
 from cli.advise.coefficients import Model
 from cli.advise.forms import Interval
-from cli.advise.model import Answer, BreakEven, Outside
+from cli.advise.model import Answer, BreakEven
+from cli.advise.point import COMBINATION, Outside
 from cli.advise.survey import NodeAnswer, Survey
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def about(model: Model) -> dict[str, Any]:
@@ -25,6 +26,7 @@ def about(model: Model) -> dict[str, Any]:
             "is_time": model.is_time,
             "confidence": model.confidence,
             "region": {name: list(ends) for name, ends in model.region.items()},
+            "half_cold_switches_per_s": model.half,
         },
     }
 
@@ -101,6 +103,8 @@ def _ends(value: Interval, scale: float) -> dict[str, float | None]:
 
 
 def _outside(beyond: Outside) -> dict[str, Any]:
+    if beyond.factor == COMBINATION:
+        return {"factor": COMBINATION, "further_than_times": beyond.value}
     return {"factor": beyond.factor, "value": beyond.value, "measured": [beyond.low, beyond.high]}
 
 

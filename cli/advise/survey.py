@@ -13,16 +13,13 @@ from dataclasses import dataclass
 
 from cli.advise.coefficients import Arm, Model
 from cli.advise.fleet import Node
-from cli.advise.forms import Features, Interval, combined, cost
+from cli.advise.forms import Features, Interval, combined, cost, rates
 from cli.advise.model import (
     UNDETERMINED,
     Comparison,
-    Outside,
-    Point,
-    outside,
-    possible_active,
     together,
 )
+from cli.advise.point import Outside, Point, outside, possible_active
 
 #: The collector that a fleet is taken to run now, unless told otherwise.
 NOW = "proc_stat"
@@ -104,7 +101,7 @@ def survey(model: Model, nodes: Sequence[Node], interval_s: float | None, now: s
         if beyond:
             answers.append(NodeAnswer(node, every, beyond))
             continue
-        ends = at.ends() if at.active[0] != at.active[1] else at.ends()[:1]
+        ends = at.ends(model.half) if at.active[0] != at.active[1] else at.ends(model.half)[:1]
         middle = [sum(v) / len(ends) for v in zip(*ends)] if len(ends) > 1 else ends[0]
         costs = {name: form.estimate(middle) for name, form in forms.items()}
         least = min(costs, key=costs.__getitem__)
@@ -119,7 +116,8 @@ def _judged(
     model: Model, arms: dict[str, Arm], least: str, ends: list[tuple[float, ...]], x: Features
 ) -> tuple[str, float | None]:
     """Verdict of the least against all others, and the nearest break-even switch rate."""
-    words, rates = [], []
+    words: list[str] = []
+    met: list[float] = []
     low, high = model.region["switches_per_s"]
     for name, arm in arms.items():
         if name == least:
@@ -128,11 +126,10 @@ def _judged(
         said = {comparison.verdict(end) for end in ends}
         words.append(said.pop() if len(said) == 1 else UNDETERMINED)
         form = comparison.difference
-        if form is not None and form.mean[4]:
-            rate = x[4] - form.estimate(x) / form.mean[4]
-            if low < rate < high:
-                rates.append(rate)
-    nearest = min(rates, key=lambda rate: abs(math.log(rate / x[4]))) if rates and x[4] else None
+        if form is not None:
+            met += [rate for rate in rates(form, x, model.half) if low < rate < high]
+    now = x[5]
+    nearest = min(met, key=lambda rate: abs(math.log(rate / now))) if met and now else None
     return together(words), nearest
 
 
@@ -189,4 +186,4 @@ def _saved(answer: NodeAnswer) -> float:
 
 
 def _sum(rows: Iterable[Features]) -> list[float]:
-    return [sum(values) for values in zip(*rows)] or [0.0] * 5
+    return [sum(values) for values in zip(*rows)] or [0.0] * 7

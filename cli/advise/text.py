@@ -12,8 +12,8 @@ from cli.advise.model import (
     UNDETERMINED,
     Answer,
     BreakEven,
-    Outside,
 )
+from cli.advise.point import COMBINATION, Outside
 
 FACTORS = {
     "processes": "processes",
@@ -21,6 +21,7 @@ FACTORS = {
     "switches_per_s": "context switches a second",
     "active_tasks": "tasks that ran in an interval",
     "interval_s": "s between two scrapes",
+    COMBINATION: "the combination of processes, switch rate and interval",
 }
 MARKS = {CHEAPER: " ", INDISTINGUISHABLE: "=", UNDETERMINED: "?", "": "*"}
 LEGEND = (
@@ -113,10 +114,16 @@ def beyond(model: Model, intervals: Iterable[float]) -> list[str]:
 
 def outside(beyond: Sequence[Outside]) -> str:
     """Which factors were not measured, and what was."""
-    return ", ".join(
-        f"{count(o.value)} {FACTORS[o.factor]} (measured: {count(o.low)} to {count(o.high)})"
-        for o in beyond
-    )
+    return ", ".join(_outside(o) for o in beyond)
+
+
+def _outside(o: Outside) -> str:
+    if o.factor == COMBINATION:
+        return (
+            f"{FACTORS[o.factor]} lies further than a factor of {count(o.value)} from all that was"
+            " measured together"
+        )
+    return f"{count(o.value)} {FACTORS[o.factor]} (measured: {count(o.low)} to {count(o.high)})"
 
 
 def machine(model: Model, answers: Sequence[Answer]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import synthetic
 
 #: title, source, context; ns per scrape: fixed, per process, per thread, per active task; ns per
-#: switch.
+#: switch.  `COLD` adds what a machine that has gone cold costs more.
 TRUTH: Mapping[str, tuple[str, str, str, tuple[float, ...]]] = {
     "null_agent": ("sleeping only", "none", "none", (60_000, 0, 0, 0, 0)),
     "proc_stat": ("/proc polling", "proc", "none", (150_000, 20_000, 300, 0, 0)),
@@ -20,9 +20,19 @@ TRUTH: Mapping[str, tuple[str, str, str, tuple[float, ...]]] = {
     "sched_switch": ("eBPF, corrected", "ebpf", "others", (80_000, 0, 0, 150, 200)),
     "task_iter": ("task iterator", "ebpf", "none", (120_000, 900, 800, 0, 0)),
 }
+#: ns more per cold scrape, and per cold switch.
+COLD: Mapping[str, tuple[float, float]] = {
+    "null_agent": (40_000, 0),
+    "proc_stat": (120_000, 0),
+    "proc_stat_tuned": (100_000, 0),
+    "sched_switch_published": (50_000, 3_000),
+    "sched_switch": (40_000, 700),
+    "task_iter": (80_000, 0),
+}
 OWN_THREADS = 80.0  # threads of the machine beyond the first of each process
 IDLE_RATE = 90.0  # switches a second of the machine itself
 PAUSES = (0, 100, 1_000, 10_000)  # us
+EVENTS = {0: 40_000, 100: 8_000, 1_000: 1_000, 10_000: 120}  # by pause, as a plan has them
 
 
 def points(held_out: Sequence[int] = (12, 13)) -> list[dict[str, Any]]:
@@ -66,7 +76,7 @@ def plan(
             trials += [
                 {"kind": "external", "arm": arm, "replica": 1, "statistics": "off", "block": block}
                 | {"processes": 600, "workload": "switch", "pace": "paced" if pause else "hot"}
-                | {"pause_us": pause, "events": 4_000, "interval_ms": 1000, "window_s": 1.0}
+                | {"pause_us": pause, "events": EVENTS[pause], "interval_ms": 1000, "window_s": 1.0}
                 for arm in ("null_agent", "sched_switch_published", "sched_switch")
                 for pause in PAUSES
             ]
@@ -98,13 +108,25 @@ def plan(
     }
 
 
-def cost_per_s(arm: str, trial: Mapping[str, Any], switches: float) -> tuple[float, float]:
-    """ns a second that the reader and that its program take, by TRUTH."""
-    fixed, process, thread, active, switch = TRUTH[arm][3]
+def cost_per_s(
+    arm: str, trial: Mapping[str, Any], switches: float, half: float = 0.0
+) -> tuple[float, float]:
+    """ns a second that the reader and that its program take, by TRUTH; half: and by COLD."""
+    fixed, process, thread, active, _ = TRUTH[arm][3]
     extra = OWN_THREADS + trial["processes"] * (trial["threads_per_process"] - 1)
     a_scrape = fixed + process * trial["processes"] + thread * extra
-    a_scrape += active * trial["switching_tasks"]
-    return a_scrape / (trial["interval_ms"] / 1e3), switch * switches
+    a_scrape += active * trial["switching_tasks"] + COLD[arm][0] * cold(switches, half)
+    return a_scrape / (trial["interval_ms"] / 1e3), per_switch(arm, switches, half) * switches
+
+
+def cold(switches: float, half: float) -> float:
+    """Share of scrapes and switches that finds the machine cold."""
+    return half / (half + switches) if half else 0.0
+
+
+def per_switch(arm: str, switches: float, half: float = 0.0) -> float:
+    """What a switch costs the arm at a rate, ns."""
+    return TRUTH[arm][3][4] + COLD[arm][1] * cold(switches, half)
 
 
 def write(
@@ -113,10 +135,13 @@ def write(
     *,
     noise: float = 0.0,
     seed: int = 1,
+    half: float = 0.0,
+    scatter: float = 0.0,
     change: synthetic.Change | None = None,
     **options: Any,
 ) -> Path:
-    """Write a run of TRUTH. noise: sd of the logarithm of each reader's cost."""
+    """Write a run of TRUTH. noise: sd of the logarithm of each reader's cost; half: switches a
+    second at which half of COLD is added; scatter: sd of what one calibrated event takes, ns."""
     made = planned or plan()
     random = np.random.default_rng(seed)
     exact = made["backend"] == "exact"
@@ -126,9 +151,10 @@ def write(
         if trial["kind"] == "external":
             rate = 2e6 / (trial["pause_us"] + 5)
             row |= {"pause_us": trial["pause_us"], "window_ns": round(trial["events"] / rate * 1e9)}
-            per_switch = TRUTH[trial["arm"]][3][4]
+            each = 2400 + per_switch(trial["arm"], rate, half)
+            off = random.normal(0, scatter / np.sqrt(trial["events"])) if scatter else 0.0
             row["unattached_ns"] = trial["events"] * 2400
-            row["work_ns"] = round(trial["events"] * (2400 + per_switch))
+            row["work_ns"] = round(trial["events"] * (each + off))
         elif trial["kind"] in ("cost", "empty"):
             load = trial["switches_per_s"]
             factor = float(np.exp(random.normal(0, 0.01)))  # no load keeps its rate to the digit
@@ -151,11 +177,12 @@ def write(
             reader, others = (
                 (0.0, 0.0)
                 if trial["kind"] == "empty"
-                else cost_per_s(trial["arm"], trial, row["switches"] / seconds)
+                else cost_per_s(trial["arm"], trial, row["switches"] / seconds, half)
             )
             reader *= float(np.exp(random.normal(0, noise))) if noise else 1.0
-            per_switch = 0.0 if trial["kind"] == "empty" else TRUTH[trial["arm"]][3][4]
-            row["load_ns"] = round(row["load_switches"] * (1500 + per_switch))
+            rate = row["switches"] / seconds
+            each = 0.0 if trial["kind"] == "empty" else per_switch(trial["arm"], rate, half)
+            row["load_ns"] = round(row["load_switches"] * (1500 + each))
             row["agent_ns"] = None if trial["kind"] == "empty" else round(reader * seconds)
             if exact:
                 count = round((1e6 + reader + others) * seconds)

@@ -132,7 +132,7 @@ def test_the_readme_shows_the_newest_finished_paper_run() -> None:
 def test_without_a_crossover_run_the_readme_and_the_advice_say_so(output: Path) -> None:
     runs = index.of(output)["runs"]
     assert readme.crossover(runs, output).startswith("Not yet measured: study `crossover`")
-    assert json.loads(claims.advice({"runs": runs})) == {"schema": 1, "models": []}
+    assert json.loads(claims.advice({"runs": runs})) == {"schema": 2, "models": []}
 
 
 def test_the_advice_file_is_what_the_shipped_runs_give() -> None:

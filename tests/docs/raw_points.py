@@ -5,7 +5,6 @@ Nothing of the package's analysis is used, so that an error there is seen here.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from statistics import mean
 from typing import Any
@@ -15,50 +14,80 @@ from raw_rows import Raw
 from scipy.optimize import lsq_linear
 
 Conditions = tuple[float, float, float, float, float]  # 1/s, processes, threads, tasks, switches/s
-TERMS = ("fixed", "per_process", "per_thread", "per_active", "per_switch")
+TERMS = ("fixed", "per_process", "per_thread", "per_active", "per_cold_scrape", "per_switch",
+         "per_cold_switch")  # fmt: skip
 VARIED = ("", "processes", "threads_per_process", "switching_tasks", "switches_per_s")
 
 
 class Points:
-    """The rows of one live run of design points."""
+    """The rows of one live run of design points. half: switches a second at which one in two finds
+    the machine cold, as the model's table has it."""
 
-    def __init__(self, raw: Raw) -> None:
-        self.raw = raw
+    def __init__(self, raw: Raw, half: float) -> None:
+        self.raw, self.half = raw, half
         self.planned = {point["point"]: point for point in raw.plan["points"]}
 
     def _rows(self, arm: str) -> list[dict[str, str]]:
         keys = {"kind": "cost", "arm": arm, "statistics": "off", "replica": "1"}
         return [row for row in self.raw.rows if all(row[k] == v for k, v in keys.items())]
 
-    def _calibrated(self, arm: str) -> dict[int, list[tuple[float, float]]]:
-        """Per block (log of the rate, added ns) by pause, ascending."""
-        seen: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
+    def hooked(self, arm: str) -> bool:
+        return self.raw.plan["arms"][arm]["context"] in ("others", "both")
+
+    def calibrated(self, arm: str) -> dict[int, Any]:
+        """Per block the ns that a switch adds when warm, and the more of it when cold."""
+        seen: dict[tuple[int, str], list[tuple[float, float, int]]] = defaultdict(list)
         for row in self.raw.rows:
             same = (row["kind"], row["arm"], row["statistics"]) == ("external", arm, "off")
-            if same and (row["workload"] or "switch") == "switch":
+            good = row["status"] == "ok" and int(row["block"]) > 0
+            if same and good and (row["workload"] or "switch") == "switch":
                 events = int(row["events"])
                 added = (int(row["work_ns"]) - int(row["unattached_ns"])) / events
                 rate = 1e9 * events / int(row["window_ns"])
-                seen[int(row["block"]), row["pause_us"]].append((rate, added))
-        made: dict[int, list[tuple[float, float]]] = defaultdict(list)
+                seen[int(row["block"]), row["pause_us"]].append((rate, added, events))
+        blocks: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
         for (block, _), values in seen.items():
-            rate, added = (mean(side) for side in zip(*values, strict=True))
-            made[block].append((math.log(rate), added))
-        return {block: sorted(values) for block, values in made.items()}
+            rates, added, events = zip(*values, strict=True)
+            blocks[block].append((mean(rates), mean(added), float(sum(events))))
+        alone = {block: self._curve(np.array(values)) for block, values in blocks.items()}
+        pauses: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+        for (_, pause), values in seen.items():
+            rates, added, events = zip(*values, strict=True)
+            pauses[pause].append((mean(rates), mean(added), float(sum(events))))
+        pooled = []
+        for each in pauses.values():
+            x = np.array(each)
+            pooled.append((*(np.average(x[:, n], weights=x[:, 2]) for n in (0, 1)), x[:, 2].sum()))
+        bound = self._curve(np.array(pooled), low=0.0)
+        moved = bound - np.mean(list(alone.values()), axis=0)
+        return {block: both + moved for block, both in alone.items()}
+
+    def _curve(self, values: Any, low: float = -np.inf) -> Any:
+        rates, added, events = values.T
+        w = np.sqrt(events)
+        x = np.column_stack([w, w * self.half / (self.half + rates)])
+        return lsq_linear(x, w * added, (low, np.inf), tol=1e-14).x
+
+    def cold(self, rate: float) -> float:
+        """Share that finds the machine cold."""
+        return self.half / (self.half + rate)
 
     def costs(self, arm: str) -> dict[tuple[int, int], tuple[float, Conditions]]:
         """Per (point, block) ns of CPU a second, and the conditions."""
-        hooked = self.raw.plan["arms"][arm]["context"] in ("others", "both")
-        curves = self._calibrated(arm) if hooked else {}
+        return self._costs(arm, self.calibrated(arm) if self.hooked(arm) else None)
+
+    def _costs(
+        self, arm: str, curves: dict[int, Any] | None
+    ) -> dict[tuple[int, int], tuple[float, Conditions]]:
         made = {}
         for row in self._rows(arm):
             block, seconds = int(row["block"]), int(row["window_ns"]) / 1e9
             rate = int(row["switches"]) / seconds
             cost = int(row["agent_ns"]) / seconds
-            if hooked:
+            if curves is not None:
                 if block not in curves:
                     continue
-                cost += rate * _between(curves[block], math.log(rate))
+                cost += rate * float(curves[block] @ [1.0, self.cold(rate)])
             threads = max(0, int(row["threads"]) - int(row["processes"]))
             where = (1e3 / int(row["interval_ms"]), float(row["processes"]), float(threads),
                      float(row["switching_tasks"]), rate)  # fmt: skip
@@ -78,10 +107,11 @@ class Points:
             n for n, key in enumerate(VARIED)
             if not key or len({self.planned[point][key] for point in fitted}) > 1
         ]  # fmt: skip
-        cells = {key: v for key, v in self.costs(arm).items() if key[0] in fitted}
+        switch = self.calibrated(arm) if self.hooked(arm) else {}
+        cells = {key: v for key, v in self._costs(arm, None).items() if key[0] in fitted}
         by_point = defaultdict(list)
         for (point, _), (cost, where) in cells.items():
-            by_point[point].append((cost, _regressors(where)))
+            by_point[point].append((cost, self._regressors(where)))
         middle = {
             point: (mean(c for c, _ in each), np.mean([x for _, x in each], axis=0))
             for point, each in by_point.items()
@@ -95,13 +125,21 @@ class Points:
         made = {}
         for block in sorted({b for _, b in cells}):
             rows = [(weight[p], *cells[p, b]) for p, b in cells if b == block]
-            left = np.array([w * _regressors(where)[kept] for w, _, where in rows])
+            left = np.array([w * self._regressors(where)[kept] for w, _, where in rows])
             scale = np.linalg.norm(left, axis=0)
             right = np.array([w * cost for w, cost, _ in rows])
             coefficients = np.zeros(len(TERMS))
             coefficients[kept] = np.linalg.lstsq(left / scale, right, rcond=None)[0] / scale
+            if switch and block not in switch:
+                continue
+            coefficients[5:] = switch.get(block, 0.0)
             made[block] = coefficients
         return made
+
+    def _regressors(self, where: Conditions) -> Any:
+        """Of a reader: its switches are paid for by others."""
+        scrapes, processes, threads, tasks, rate = where
+        return scrapes * np.array([1.0, processes, threads, tasks, self.cold(rate)])
 
     def usual(self) -> tuple[float, float, float]:
         """Further threads, switching tasks of the load, and switches a second without a load."""
@@ -116,18 +154,3 @@ class Points:
                  if self.planned[p]["switches_per_s"] > 0]  # fmt: skip
         most = min(set(tasks), key=lambda n: (-tasks.count(n), n))
         return float(np.median(single)), float(most), float(np.median(idle))
-
-
-def _regressors(where: Conditions) -> Any:
-    scrapes, processes, threads, tasks, rate = where
-    return np.array([scrapes, processes * scrapes, threads * scrapes, tasks * scrapes, rate])
-
-
-def _between(curve: list[tuple[float, float]], at: float) -> float:
-    """Linear between the two that enclose it, flat beyond the ends."""
-    if at <= curve[0][0]:
-        return curve[0][1]
-    for (x0, y0), (x1, y1) in zip(curve, curve[1:], strict=False):
-        if at <= x1:
-            return y0 + (y1 - y0) * (at - x0) / (x1 - x0)
-    return curve[-1][1]

@@ -11,7 +11,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from analysis.claims import VERDICTS, ledger
 from cli import claims
@@ -158,13 +160,21 @@ def follow_line(entry: dict[str, Any], row: dict[str, str]) -> float:
     return found.slope(row["arm"]) / 100 * 1e9  # percent of a core for 1 s -> ns
 
 
+def points_of(entry: dict[str, Any]) -> Points:
+    """The run's points, with the rate at which its model's table says that half is cold."""
+    (summary,) = PROCESSED.glob(f"crossover/{entry['run']}/summary.json")
+    table = summary.parent.relative_to(PROCESSED) / "tables" / "model.csv"
+    (half,) = {row["half_cold_switches_per_s"] for row in rows_of(str(table))}
+    return Points(raw(entry["run"]), float(half))
+
+
 def follow_point(entry: dict[str, Any], row: dict[str, str]) -> float:
-    found = Points(raw(entry["run"]))
+    found = points_of(entry)
     return found.ratio(row["numerator"], row["denominator"], int(row["point"]))
 
 
 def follow_term(entry: dict[str, Any], row: dict[str, str]) -> float:
-    blocks = Points(raw(entry["run"])).model(row["arm"]).values()
+    blocks = points_of(entry).model(row["arm"]).values()
     return mean(block[TERMS.index(entry["place"]["column"])] for block in blocks)
 
 
@@ -175,22 +185,29 @@ def _apart(points: Points, first: str, second: str) -> list[Any]:
 
 
 def follow_fleet(entry: dict[str, Any], row: dict[str, str]) -> float:
-    points = Points(raw(entry["run"]))
+    points = points_of(entry)
     threads, tasks, idle = points.usual()
     assert float(row["switches_per_s"]) == pytest.approx(idle, rel=1e-4)
     per, count = 1 / float(row["interval_s"]), float(row["processes"])
-    where = [per, count * per, threads * per, tasks * per, idle]
+    cold = points.cold(idle)
+    where = [per, count * per, threads * per, tasks * per, cold * per, idle, cold * idle]
     apart = _apart(points, row["numerator"], row["denominator"])
     return mean(float(each @ where) for each in apart) / 1e6
 
 
 def follow_break_even(entry: dict[str, Any], row: dict[str, str]) -> float:
-    points = Points(raw(entry["run"]))
+    points = points_of(entry)
     threads, tasks, _ = points.usual()
     count = float(row["processes"])
-    apart = _apart(points, row["flatter"], row["steeper"])
-    scrape = mean(float(each[:4] @ [1, count, threads, tasks]) for each in apart)
-    return scrape / float(row["interval_s"]) / -mean(each[4] for each in apart)
+    apart = np.mean(_apart(points, row["steeper"], row["flatter"]), axis=0)
+
+    def dearer(rate: float) -> float:
+        """What the steeper one costs more, ns a second."""
+        scrape = apart[:5] @ [1, count, threads, tasks, points.cold(rate)]
+        switch = apart[5:] @ [1, points.cold(rate)]
+        return float(scrape / float(row["interval_s"]) + switch * rate)
+
+    return float(brentq(dearer, 1.0, 1e8))
 
 
 def follow_fidelity(entry: dict[str, Any], row: dict[str, str]) -> float:

@@ -140,6 +140,12 @@ def test_the_readmes_numbers_of_both_floors_are_those_of_the_shipped_tables():
     assert f"took {iterator:.2f} µs a process and scrape, tuned polling {tuned:.1f};" in said
     off = [f"{100 * float(model[arm]['held_out_median_error']):.0f}" for arm in (published, hook)]
     assert f"points by {' and '.join(off)} %" in said
+    polling = float(model["proc_stat"]["held_out_median_error"])
+    assert f"Polling's misses them by {100 * polling:.0f} %" in said
+    held = {row["arm"]: float(row["median_half_width"]) for row in table(crossover, "held_out")}
+    assert (
+        f"to {' and '.join(f'±{100 * held[arm]:.0f}' for arm in (published, hook))} % only" in said
+    )
     beaten = [
         row
         for row in table(crossover, "point_verdicts")

@@ -24,7 +24,7 @@ def run(c: Crossover, preset: str = "full", name: str = "20260101T000000Z-x-0") 
 
 
 def test_without_a_run_there_is_no_model_and_the_readme_says_so() -> None:
-    assert json.loads(advice.text([])) == {"schema": 1, "models": []}
+    assert json.loads(advice.text([])) == {"schema": 2, "models": []}
     assert advice.text([{"finished": True}]) == advice.text([])
     assert text.block([], str, str).startswith("Not yet measured: study `crossover`")
 
@@ -62,8 +62,34 @@ def test_the_weightiest_then_the_newest_run_speaks(live: Crossover) -> None:
 def test_the_sentence_says_where_each_pair_meets(live: Crossover) -> None:
     said = text.sentence(run(live))
     assert said.startswith("As published, at 600 processes eBPF as published costs more than")
-    assert "beyond the 100" in said and "with a scrape every 1 s" in said
+    assert "with a scrape every 1 s" in said
+    assert "is cheaper than /proc polling at any rate that was measured (89.7 to 100,000" in said
     assert "With both at their floor, at 600 processes eBPF, corrected costs more than" in said
+
+
+def frames(most: float, **changed: Any) -> str:
+    """The sentence of one break-even in a region of up to so many switches a second."""
+    rate = {"estimate": 5e4, "low": 4e4, "high": 6e4}
+    met = {"steeper": "sched_switch_published", "flatter": "proc_stat", "processes": 600}
+    met |= {"interval_s": 1.0, "switches_per_s": rate, "always_cheaper": None, "measured": True}
+    titles = {"sched_switch_published": {"title": "hook"}, "proc_stat": {"title": "polling"}}
+    c = {"break_even": [{**met, **changed}], "region": {"switches_per_s": [1000.0, most]}}
+    return text.sentences({**c, "arms": titles})[0]
+
+
+def test_the_sentence_has_a_frame_for_each_way_in_which_two_can_stand() -> None:
+    nothing = {"estimate": None, "low": None, "high": None}
+    at_any = "than polling at any rate that was measured (1,000 to"
+    assert "hook costs more than polling above this many" in frames(1e5)
+    assert "(no such combination was measured)" in frames(1e5, measured=False)
+    sure = frames(3e4)
+    assert f"hook is cheaper {at_any} 30,000 switches a second)" in sure and "for sure" not in sure
+    assert "every 1 s, for sure up to 40,000 a second" in frames(4.5e4)
+    for always, word in (("proc_stat", "dearer"), ("sched_switch_published", "cheaper")):
+        said = frames(1e5, switches_per_s=nothing, always_cheaper=always)
+        assert f"hook is {word} {at_any} 100,000 switches a second)" in said
+    low = {"estimate": 500.0, "low": 400.0, "high": 600.0}
+    assert f"hook is dearer {at_any}" in frames(1e5, switches_per_s=low)
 
 
 def test_the_readme_block_has_sentences_map_model_and_links(live: Crossover) -> None:

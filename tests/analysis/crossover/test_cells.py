@@ -36,24 +36,27 @@ def test_two_points_of_one_process_count_are_two_levels(tmp_path: Path) -> None:
 def test_a_switch_costs_what_it_does_at_the_cells_rate(tmp_path: Path) -> None:
     def warm(row: dict[str, Any], trial: dict[str, Any]) -> None:
         if trial["kind"] == "external" and trial["arm"] == "sched_switch":
-            per_switch = {0: 100, 100: 300, 1_000: 900, 10_000: 1_000}[trial["pause_us"]]
-            row["work_ns"] = row["unattached_ns"] + trial["events"] * per_switch
+            rate = trial["events"] / row["window_ns"] * 1e9
+            added = trial["events"] * (100 + 1_000 * made.cold(rate, 1_000.0))
+            row["work_ns"] = round(row["unattached_ns"] + added)
 
     run = load_run(made.write(tmp_path / "run", small(), change=warm))
-    rates = pd.Series({1: 10.0, 2: 1e9})
     curves = calibration.Curves(run)
-    assert curves.at("sched_switch", rates).tolist() == [1_000, 100]  # flat beyond the ends
-    found = calibration.table(run)
+    found = calibration.table(run, curves)
     mine = {e["pause_us"]: e for e in found if e["arm"] == "sched_switch"}
-    between = (mine[100]["rate"] * mine[1_000]["rate"]) ** 0.5
-    assert curves.at("sched_switch", pd.Series({1: between})).tolist() == pytest.approx([600])
+    for e in mine.values():
+        assert e["curve"].estimate == pytest.approx(e["interval"].estimate, rel=0.01)
+    at = curves.at("sched_switch", pd.Series({1: 1e-6, 2: 1e12, 7: 1e3}))
+    assert at.tolist() == pytest.approx([1_100, 100], rel=0.01), "from cold to warm; no block 7"
     assert {e["pause_us"] for e in found if e["arm"] == "null_agent"} == set(made.PAUSES)
+    assert curves.of("null_agent") == curves.of("proc_stat") == {}, "they have no hook"
     idle, loaded = (
         Measures(run).get("others", "sched_switch", of_point(point))
         / Measures(run).get("switches_per_s", "sched_switch", of_point(point)) * 1e7
         for point in (2, 6)
     )  # fmt: skip
-    assert idle.mean() == pytest.approx(1_000) and 100 < loaded.mean() < 300
+    assert idle.mean() == pytest.approx(100 + 1_000 * made.cold(90, 1_000.0), rel=0.01)
+    assert loaded.mean() == pytest.approx(100 + 1_000 * made.cold(1e5, 1_000.0), rel=0.01)
 
 
 def test_the_load_is_a_second_account_of_a_switch(quiet: Crossover) -> None:
@@ -105,4 +108,27 @@ def test_a_fleet_saves_at_one_end_and_pays_at_the_other(live: Crossover) -> None
     at_600 = saved[600, 1.0, True, 0]["cores_per_1000_nodes"].estimate
     truth = (150_000 + 12e6 + 24_000 - 240_600) / 1e6 - 600 * 90 / 1e6
     assert at_600 == pytest.approx(truth, rel=0.1)
-    assert saved[60, 10.0, False, 100_000]["cores_per_1000_nodes"].high < 0
+    assert saved[60, 0.1, False, 100_000]["cores_per_1000_nodes"].high < 0
+
+
+def test_cells_that_cost_nothing_by_what_was_measured_are_named(tmp_path: Path) -> None:
+    """A hook whose calibrations came out below what its reader costs, in one block far more so."""
+
+    def below(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if trial["kind"] == "cost" and trial["arm"] == "proc_stat":
+            row["agent_ns"] = 0
+        if trial["kind"] == "external" and trial["arm"] == "sched_switch":
+            added = 600 if trial["block"] == 2 else -400
+            row["work_ns"] = row["unattached_ns"] + added * trial["events"]
+
+    plan = made.plan(blocks=3, design=[p for p in made.points() if p["point"] in (2, 6)])
+    plan["contrasts"][0]["point"] = 2
+    found = compute(Measures(load_run(made.write(tmp_path / "run", plan, change=below))))
+    assert found is not None
+    said = outcome.warnings(found)
+    nothing = "/proc polling: the measured cost is not above 0: 0.00 [0.00, 0.00] % of a core"
+    assert f"point 2, {nothing}" in said and f"point 6, {nothing}" in said
+    hook = [warning for warning in said if "eBPF, corrected" in warning]
+    assert hook[-1] == "eBPF, corrected: the interval of the measured cost reaches 0 at point 2"
+    assert hook[0].startswith("point 6, eBPF, corrected: the measured cost is not above 0: ")
+    assert hook[0].endswith(" % of a core") and "[−" in hook[0]

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from analysis.crossover.outcome import Crossover
+from analysis.crossover.region import outside
 from analysis.figures import fit, frontier, slices
 from analysis.figures.style import in_style
 from analysis.results import Results
@@ -42,9 +43,12 @@ def test_a_map_has_a_panel_an_interval_and_stays_inside_what_was_measured(
         assert row["value"] >= 1 and row["arm"] in live.arms
     lines = [row for row in mapped if row["kind"] == "line"]
     assert {row["pair"] for row in lines} == {"published", "floor"}
-    top = live.region["switches_per_s"][1]
-    assert all(row["measured"] is (row["value"] <= top * 1.001) for row in lines
-               if row["value"] > live.region["switches_per_s"][0])  # fmt: skip
+    for row in (*lines, *cells):
+        at = {"processes": row["processes"], "interval_s": row["interval_s"]}
+        rate = row["value"] if row["kind"] == "line" else row["switches_per_s"]
+        place = replace(live.usual, switches_per_s=rate, **at)
+        assert row["measured"] is (outside(live.region, place) == [])
+    assert {row["measured"] for row in cells} == {True, False}, "corners are hatched"
 
 
 def test_measured_points_and_the_articles_two_are_marked(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,15 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.crossover import model
-from analysis.crossover.cells import CONDITIONS
+from analysis.crossover.conditions import CONDITIONS
 from analysis.crossover.model import TERMS, Where
 from analysis.crossover.outcome import Crossover
+from analysis.statistics.types import Array
+
+
+def row(per: Sequence[float], cold: Sequence[float] = (0.0, 0.0)) -> Array:
+    """Coefficients in the order of TERMS of one of `synthetic_crossover.TRUTH` and COLD."""
+    return np.array([*per[:4], cold[0], per[4], cold[1]])
 
 
 def cells(
-    coefficients: list[float], blocks: int = 2, noise: float = 0.0, seed: int = 1
+    coefficients: Sequence[float],
+    blocks: int = 2,
+    noise: float = 0.0,
+    seed: int = 1,
+    half: float = 0.0,
 ) -> pd.DataFrame:
-    """Costs of one arm over the synthetic design."""
+    """Costs of one arm over the synthetic design; coefficients as TERMS."""
     random = np.random.default_rng(seed)
     rows = []
     for block in range(1, blocks + 1):
@@ -29,33 +41,34 @@ def cells(
             row |= {"interval_s": point["interval_ms"] / 1e3}
             row |= {"switches_per_s": 90.0 + point["switches_per_s"]}
             at = Where(**{name: float(row[name]) for name in CONDITIONS})
-            cost = float(np.array(coefficients) @ at.terms()) * np.exp(random.normal(0, noise))
+            cost = float(np.array(coefficients) @ at.terms(half)) * np.exp(random.normal(0, noise))
             rows.append({"point": point["point"], "block": block, **row, "cost": cost})
     return pd.DataFrame(rows)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
-def test_the_fit_recovers_known_coefficients(shares: list[float]) -> None:
-    sizes = (2e5, 2e4, 1e3, 1e3, 600)
+@given(st.lists(st.floats(0, 1), min_size=6, max_size=6), st.sampled_from([0.0, 1e3, 1e4]))
+def test_the_fit_recovers_known_coefficients(shares: list[float], half: float) -> None:
+    sizes = (2e5, 2e4, 1e3, 1e3, 1e5, 600)
     truth = [
         1000.0 + shares[0] * sizes[0],
         *(s * z for s, z in zip(shares[1:], sizes[1:], strict=True)),
+        0.0,
     ]
-    fitted = model.fit("x", cells(truth), exact=False)
+    fitted = model.fit("x", cells(truth, half=half), exact=False, half=half)
     assert fitted is not None and fitted.blocks == (1, 2)
     at = [Where(p, 80, a, i, s) for p in (60, 5000) for a in (0, 64) for i in (0.1, 10)
           for s in (90, 1e5)]  # fmt: skip
     for where in at:
         assert fitted.at(where).estimate == pytest.approx(
-            float(np.array(truth) @ where.terms()), rel=1e-6
+            float(np.array(truth) @ where.terms(half)), rel=1e-6
         )
 
 
 def test_absent_terms_do_not_push_the_others_off_their_value() -> None:
     held = 0
     for seed in range(40):
-        found = cells([1e5, 2e4, 0, 0, 0], blocks=12, noise=0.05, seed=seed)
+        found = cells([1e5, 2e4, 0, 0, 0, 0, 0], blocks=12, noise=0.05, seed=seed)
         fitted = model.fit("x", found, exact=False)
         assert fitted is not None and (fitted.centre() >= -1e-9).all()
         process = fitted.term("per_process")
@@ -68,7 +81,7 @@ def test_absent_terms_do_not_push_the_others_off_their_value() -> None:
 def test_the_truth_of_every_arm_is_found(quiet: Crossover) -> None:
     for arm, fitted in quiet.fits.items():
         truth = made.TRUTH[arm][3]
-        for name, value in zip(TERMS, truth, strict=True):
+        for name, value in zip(TERMS, row(truth), strict=True):
             found = fitted.term(name).estimate
             if name == "fixed":  # its 80 threads of the machine's own are told from it
                 continue
@@ -98,13 +111,13 @@ def test_a_range_over_perturbations_is_no_interval(counted: Crossover) -> None:
 def test_a_term_that_the_plan_does_not_vary_is_left_out() -> None:
     same = [{**p, "threads_per_process": 1, "switching_tasks": 2} for p in made.points()]
     assert model.not_varied(same) == ("per_thread", "per_active")
-    fitted = model.fit("x", cells([1e5, 2e4, 0, 0, 5]), False, ("per_thread", "per_active"))
+    fitted = model.fit("x", cells([1e5, 2e4, 0, 0, 0, 5, 0]), False, ("per_thread", "per_active"))
     assert fitted is not None and (fitted.coefficients[:, 2:4] == 0).all()
     assert fitted.term("per_switch").estimate == pytest.approx(5)
 
 
 def test_a_block_with_fewer_points_than_terms_is_not_fitted() -> None:
-    found = cells([1e5, 2e4, 0, 0, 5])
+    found = cells([1e5, 2e4, 0, 0, 0, 5, 0])
     few = found[(found["block"] == 1) | (found["point"] < 4)]
     fitted = model.fit("x", few, exact=False)
     assert fitted is not None and fitted.blocks == (1,)

@@ -62,6 +62,11 @@ def _first(made: dict[str, Any]) -> dict[str, Any]:
     return model
 
 
+def _together(made: dict[str, Any]) -> dict[str, Any]:
+    together: dict[str, Any] = _first(made)["together"]
+    return together
+
+
 def _block(made: dict[str, Any]) -> dict[str, Any]:
     block: dict[str, Any] = _first(made)["arms"]["proc_stat"]["blocks"][0]
     return block
@@ -70,7 +75,7 @@ def _block(made: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda m: m.update(schema=2), "schema is 2, not 1"),
+        (lambda m: m.update(schema=1), "schema is 1, not 2"),
         (lambda m: m.pop("schema"), "schema is None"),
         (lambda m: m.update(models=[]), "holds no models"),
         (lambda m: _first(m).update(unit="s"), "unit is 's'"),
@@ -84,6 +89,15 @@ def _block(made: dict[str, Any]) -> dict[str, Any]:
         (lambda m: _block(m).update(fixed=True), r"blocks\[0\].fixed is no number"),
         (lambda m: _block(m).update(fixed=float("nan")), r"blocks\[0\].fixed is no number"),
         (lambda m: _block(m).pop("per_switch"), r"blocks\[0\].per_switch is no number"),
+        (
+            lambda m: _first(m).pop("half_cold_switches_per_s"),
+            "half_cold.* is no number",
+        ),
+        (lambda m: _first(m).update(half_cold_switches_per_s=-1), "_per_s is below 0"),
+        (lambda m: _together(m).update(factor=0.5), "together.factor is below 1"),
+        (lambda m: _together(m).update(planes=3), "together.planes is no list"),
+        (lambda m: _together(m).update(planes=[[1, 2, 3]]), r"planes\[0\] is no plane"),
+        (lambda m: _together(m).update(planes=[[1, 2, 3, "x"]]), r"planes\[0\] is no number"),
         (lambda m: _block(m).update(block=1.5), r"blocks\[0\].block is 1.5"),
         (lambda m: _block(m).update(block=3), r"blocks\[3\].block is 3"),
     ],

@@ -17,6 +17,7 @@ from analysis.statistics.intervals import mean_interval
 from cli.advise import coefficients, fleet_text, model, survey
 from cli.advise.coefficients import Model
 from cli.advise.fleet import Node
+from cli.advise.point import outside
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_a_total_is_the_sum_of_its_nodes_with_the_interval_of_the_sum(made: Mode
     assert found.inside == 50 and sum(total.least for total in found.totals) == 50
     for total in found.totals:
         (arm,) = [arm for arm in made.arms if arm.name == total.arm]
-        rows = np.array([survey.point(made, node, 15.0).features(30) for node in fleet])
+        rows = np.array([survey.point(made, node, 15.0).features(30, made.half) for node in fleet])
         by_block = (rows @ np.array(list(arm.blocks.values())).T).sum(axis=0)
         wanted = mean_interval(by_block)
         assert vars(total.cost) == pytest.approx(
@@ -88,7 +89,7 @@ def test_nodes_outside_are_counted_and_have_no_number(made: Model) -> None:
 def test_fewer_threads_than_the_measured_machines_own_are_taken_as_those(made: Model) -> None:
     few = survey.point(made, Node("few", 600, 3000, 610), 1.0)
     none = survey.point(made, Node("none", 600, 3000), 1.0)
-    assert few.threads == none.threads == 40 and not model.outside(made, few)
+    assert few.threads == none.threads == 40 and not outside(made, few)
 
 
 def test_a_nodes_own_interval_comes_before_the_common_one(made: Model) -> None:
