@@ -32,6 +32,7 @@ LANES = {
         "tests/vm/test_machine.py",
         "tests/vm/test_real_image.py",
         "tests/vm/test_real_machine.py",
+        "tests/vm/test_turns.py",
     ),
     # Real collectors and runs, judged by what is there at the end and not by any time.
     "live": (

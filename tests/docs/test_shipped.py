@@ -86,7 +86,7 @@ def test_what_follows_from_several_runs_is_what_the_shipped_ones_give(shipped_ag
 def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     """Written by hand, so held to the summaries, which are held to the raw data."""
     found = [json.loads(path.read_text()) for path in sorted(PROCESSED.glob("*/*/summary.json"))]
-    exact = [run for run in found if run.get("backend") == "exact"]
+    exact = [run for run in found if run.get("preset") == "exact"]
     of = {(run["study"], run["fingerprint"]["architecture"]): run for run in exact}
     said = " ".join(README.split())
     for architecture in ("x86_64", "aarch64"):
@@ -108,6 +108,17 @@ def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     assert f"that gap is {instructions('empty_switch', 'residual')} (" in said
 
 
+def newest(study, preset, architecture="x86_64"):
+    """The newest shipped run, as a path below data/processed."""
+    found = [
+        path.parent.relative_to(PROCESSED).as_posix()
+        for path in sorted(PROCESSED.glob(f"{study}/*/summary.json"))
+        for run in [json.loads(path.read_text())]
+        if run["preset"] == preset and run["fingerprint"]["architecture"] == architecture
+    ]
+    return found[-1]
+
+
 def table(run, name):
     with (PROCESSED / run / "tables" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -116,23 +127,37 @@ def table(run, name):
 def test_the_readmes_numbers_of_both_floors_are_those_of_the_shipped_tables():
     """Written by hand, so held to the tables that they link to."""
     said = " ".join(README.split()).replace("−", "-")
-    arms = {row["arm"]: row for row in table("processes/20261201T014351Z-vm-d354140f", "arms")}
+    floor = newest("processes", "floor")
+    assert f"/{floor}/tables/methods.md)" in said
+    methods = {(row["id"], row["measure"]): row for row in table(floor, "methods")}
 
-    def percent(arm, name, digits):
-        return f"{float(arms[arm][name]):.{digits}f} %"
+    def percent(contrast, side, digits, method="headline"):
+        return f"{float(methods[contrast, method][side + '_cost']):.{digits}f} %"
 
-    def ends(arm, name):
-        return f"[{float(arms[arm][name + '_low']):.3f}, {float(arms[arm][name + '_high']):.3f}]"
+    def ends(contrast, side):
+        row = methods[contrast, "headline"]
+        return f"[{float(row[side + '_cost_low']):.3f}, {float(row[side + '_cost_high']):.3f}]"
 
-    published, hook = "sched_switch_published", "sched_switch"
-    assert f"/proc takes {percent('proc_stat', 'agent', 2)} of a core" in said
-    assert f"kept open {percent('proc_stat_tuned', 'agent', 3)};" in said
-    assert f"{percent(published, 'headline', 3)} {ends(published, 'headline')}" in said
-    assert f"the iterator {percent('task_iter', 'agent', 3)}." in said
-    assert f"reader takes {percent(hook, 'agent', 4)}," in said
-    assert f"({percent(hook, 'others', 3)} {ends(hook, 'others')})" in said
+    def ratio(contrast, digits, within, method="headline"):
+        row = methods[contrast, method]
+        low, high = (f"{float(row['ratio_' + end]):.{within}f}" for end in ("low", "high"))
+        return f"{float(row['ratio']):.{digits}f} times [{low}, {high}]"
 
-    crossover = "crossover/20261201T015631Z-vm-658105db"
+    ours, published = "proc_vs_corrected_600", "proc_vs_published_600"
+    assert f"/proc takes {percent(ours, 'numerator', 2)} of a core" in said
+    assert f"kept open {percent('tuned_vs_corrected_600', 'numerator', 3)};" in said
+    of_published = f"{percent(published, 'denominator', 3)} {ends(published, 'denominator')}"
+    assert f"eBPF as published {of_published}" in said
+    assert f"the iterator {percent('iter_vs_corrected_600', 'numerator', 3)}," in said
+    assert f"one {percent(ours, 'denominator', 3)} {ends(ours, 'denominator')}," in said
+    assert f"its reader is {percent(ours, 'denominator', 4, 'reader only')}." in said
+    assert f"costs {ratio(ours, 1, 1)} the corrected one" in said
+    assert f"and {ratio(published, 1, 1)} the published one" in said
+    assert f"which is {ratio('published_vs_corrected_600', 2, 1)} the" in said
+    by_published = ratio("published_vs_corrected_600", 2, 2, "published")
+    assert f"by the published method {by_published}" in said
+
+    crossover = newest("crossover", "quick")
     model = {row["arm"]: row for row in table(crossover, "model")}
     iterator, tuned = (
         float(model[arm]["per_process"]) / 1e3 for arm in ("task_iter", "proc_stat_tuned")
@@ -160,7 +185,7 @@ def test_the_readmes_numbers_of_both_floors_are_those_of_the_shipped_tables():
 
 def test_the_readmes_instructions_of_the_floors_are_those_of_the_shipped_tables():
     said = " ".join(README.split())
-    rows = table("processes/20261201T024245Z-vm-264735bf", "instructions_per_scrape")
+    rows = table(newest("processes", "exact"), "instructions_per_scrape")
     at = {row["arm"]: row for row in rows if row["processes"] == "600"}
 
     def value(arm, name):
@@ -172,8 +197,7 @@ def test_the_readmes_instructions_of_the_floors_are_those_of_the_shipped_tables(
     assert f"only sleeps: {value('null_agent', 'agent') / 1e3:.1f} k)" in said
     assert f"and {value('sched_switch', 'bpf') / 1e3:.1f} k in its programs" in said
     of_one = {
-        (row["arm"], row["pace"]): row
-        for row in table("accounts/20261201T024533Z-vm-dcac0319", "calibration")
+        (row["arm"], row["pace"]): row for row in table(newest("accounts", "exact"), "calibration")
     }
     ours, empty = (
         round(float(of_one[arm, "hot"]["ns_per_switch"]) / 2)
