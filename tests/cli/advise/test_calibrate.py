@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli import run, runs
-from cli.advise import calibrate, calibrated, command
+from cli.advise import calibrate, calibrated, coefficients, command
 from cli.problem import Problem
 
 
@@ -108,7 +108,7 @@ def test_this_machines_costs_answer_where_none_are_shipped_yet(
 ) -> None:
     monkeypatch.setattr(calibrated, "FILE", tmp_path / "own.json")
     monkeypatch.setattr(command, "SHIPPED", tmp_path / "shipped.json")
-    command.SHIPPED.write_text('{"schema": 1, "models": []}')
+    command.SHIPPED.write_text(json.dumps({"schema": coefficients.SCHEMA, "models": []}))
     given = ["--processes", "600", "--switches", "3000"]
     with pytest.raises(Problem, match="no costs yet: measure this machine's"):
         command.command(given)
