@@ -215,6 +215,21 @@ def _whole(
     return numbers, np.array([not cell for cell in cells], dtype=bool)
 
 
+def _numbers(
+    file: Path, name: str, cells: Sequence[str], lines: list[int]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Finite numbers, and where the field is empty."""
+    numbers = np.zeros(len(cells))
+    for place, (cell, line) in enumerate(zip(cells, lines, strict=True)):
+        try:
+            numbers[place] = float(cell or 0)
+        except ValueError:
+            numbers[place] = np.nan
+        if not np.isfinite(numbers[place]):
+            raise _fail(file, line, f"{name} is {cell!r}, not a finite number", AGAIN)
+    return numbers, np.array([not cell for cell in cells], dtype=bool)
+
+
 def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int]]:
     """The table with the columns of today's schema; those the run's version lacks are empty."""
     file = path / file_of(table)
@@ -229,6 +244,10 @@ def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int
             numbers, empty = _whole(file, column["name"], cells, lines)
             made[column["name"]] = pd.Series(pd.arrays.IntegerArray(numbers, empty))
             sound = sound and holds(column, numbers[~empty], bool(empty.any()))
+        elif column["type"] == "number":
+            reals, empty = _numbers(file, column["name"], cells, lines)
+            made[column["name"]] = pd.Series(pd.arrays.FloatingArray(reals, empty))
+            sound = sound and holds(column, reals[~empty], bool(empty.any()))
         else:
             made[column["name"]] = pd.Series([cell or None for cell in cells], dtype="string")
             present = set(cells) - {""}

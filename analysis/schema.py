@@ -15,12 +15,13 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandera.pandas as pa
 
+DTYPES = {"integer": "Int64", "number": "Float64", "string": "string"}
 SCHEMA_JSON = Path(__file__).resolve().parents[1] / "data" / "schema.json"
 
 
 @functools.cache
 def schema() -> dict[str, Any]:
-    """The raw data's schema: {"schema": 4, "tables": {name: {file, columns}}, "manifest": {}}."""
+    """The raw data's schema: {"schema": 5, "tables": {name: {file, columns}}, "manifest": {}}."""
     loaded: dict[str, Any] = json.loads(SCHEMA_JSON.read_text(encoding="utf-8"))
     return loaded
 
@@ -47,7 +48,7 @@ def file_of(table: str) -> str:
 
 @functools.cache
 def frame_schema(table: str) -> pa.DataFrameSchema:
-    """Pandera schema of a table: Int64 where missing is possible, order and names strict."""
+    """Pandera schema of a table: types that know missing values, order and names strict."""
     import pandera.pandas as pa  # see `holds`
 
     made = {}
@@ -58,7 +59,7 @@ def frame_schema(table: str) -> pa.DataFrameSchema:
         if "minimum" in column:
             checks.append(pa.Check.ge(column["minimum"], error=f"at least {column['minimum']}"))
         made[column["name"]] = pa.Column(
-            "Int64" if column["type"] == "integer" else "string",
+            DTYPES[column["type"]],
             checks,
             nullable=not column["required"],
             unique=table == "trials" and column["name"] == "trial",
@@ -67,7 +68,7 @@ def frame_schema(table: str) -> pa.DataFrameSchema:
 
 
 def holds(
-    column: Mapping[str, Any], present: Sequence[Any] | npt.NDArray[np.int64], missing: bool
+    column: Mapping[str, Any], present: Sequence[Any] | npt.NDArray[Any], missing: bool
 ) -> bool:
     """True if a column keeps the schema, told without pandera's cost of 60 ms a table.
 

@@ -155,7 +155,7 @@ def test_a_run_without_root_knows_no_loaded_programs_and_is_read(copy: Path, sta
             "manifest.json, line 1",
             "not JSON",
         ),
-        (manifest("schema", 5), "manifest.json", "schema 5, this version reads schemas 1 to 4"),
+        (manifest("schema", 6), "manifest.json", "schema 6, this version reads schemas 1 to 5"),
         (manifest("schema", True), "manifest.json", "schema True"),
         (manifest("schema", 1), "trials.csv, line 1", "column 'workload' is not in the schema"),
         (manifest("source", "abc"), "manifest.json", "'source' is not of type object"),

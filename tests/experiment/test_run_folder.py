@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from experiment.plan_hash import plan_hash
 from experiment.run_folder import RunError, RunFolder, columns, run_name
 
-PLAN = {"schema": 4, "study": "processes", "preset": "smoke", "arms": {}, "trials": []}
+PLAN = {"schema": 5, "study": "processes", "preset": "smoke", "arms": {}, "trials": []}
 
 
 def manifest():
-    return {"schema": 4, "plan_hash": plan_hash(PLAN)}
+    return {"schema": 5, "plan_hash": plan_hash(PLAN)}
 
 
 def row(trial, **values):

@@ -74,7 +74,7 @@ def make_plan(tmp_path, names=("idle", "busy"), blocks=2, window_s=0.4, **values
                 | values
             )
     plan = {
-        "schema": 4,
+        "schema": 5,
         "study": "processes",
         "preset": "test",
         "paths": {

@@ -35,7 +35,7 @@ def make_plan(blocks=3):
             trials.append(trial(len(trials), block, arm, kind))
     arm = {"command": ["true"], "ready": "fd3", "needs": [], "language": "C", "dump": False}
     return {
-        "schema": 4,
+        "schema": 5,
         "study": "processes",
         "preset": "test",
         "backend": "exact",
