@@ -24,7 +24,7 @@ def measuring(command: str, words: Sequence[str]) -> dict[str, Any]:
         "studies",
         nargs="*",
         metavar="STUDY",
-        help="processes, gauges, accounts, crossover (alone: the first two)",
+        help="processes, gauges, accounts, crossover, cores (alone: the first two)",
     )
     known = parameters.declared()
     for name, parameter in known.items():

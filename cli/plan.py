@@ -70,6 +70,9 @@ def _where(made: Mapping[str, Any]) -> str:
     points = made.get("points")
     if not points:
         counts = sorted({t["processes"] for t in made["trials"] if t["processes"] is not None})
+        stress = sorted({t.get("stress_threads") or 0 for t in made["trials"]})
+        if any(stress):
+            return f" beside {_listed(stress)} threads that press the scheduler"
         return f" at {_listed(counts)} processes" if counts else ""
     held = sum(point["held_out"] for point in points)
     reach = {

@@ -21,7 +21,11 @@ Arm = dict[str, Any]
 NEEDS = ("bpf", "btf", "tracefs", "bcc", "headers", "kallsyms_data")
 PLACEHOLDERS = ("build", "python", "system_python", "root", "interval_ms")
 #: Studies whose arms another study measures too.
-BORROWED = {"accounts": ("processes",), "crossover": ("processes",)}
+BORROWED = {
+    "accounts": ("processes",),
+    "crossover": ("processes",),
+    "cores": ("processes", "gauges"),
+}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 

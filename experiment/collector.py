@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import select
 import signal
 import time
@@ -54,7 +55,16 @@ class Collector:
         group: Group,
         log: Path,
         dump: Path | None = None,
+        *,
+        output: bool = False,
+        before_exec: Callable[[], None] | None = None,
     ) -> None:
+        """Start it.
+
+        Args:
+            output: keep what it prints, to be read from the descriptor ``output``.
+            before_exec: called in its process just before it executes the command.
+        """
         self._ready_rule = ready
         self._group = group
         self._log = log
@@ -65,11 +75,19 @@ class Collector:
         self._text = b""
         self._exit: int | None = None
         self._killed = False
+        self.usage: resource.struct_rusage | None = None
+        """What it has used, once it has ended: by the kernel's account, with what it waited for."""
+        self.output: int | None = None
+        screen: int | None = None
+        if output:
+            self.output, screen = os.pipe2(os.O_CLOEXEC)
         words = [*group.launch_prefix(), *command]
         try:
-            self.pid = spawn(words, log, high_end, dump, group.join)
+            self.pid = spawn(words, log, high_end, dump, group.join, screen, before_exec)
         finally:
             os.close(high_end)
+            if screen is not None:
+                os.close(screen)
         group.started(self.pid)
 
     def wait_ready(self, deadline_s: float = READY_DEADLINE_S) -> None:
@@ -87,6 +105,10 @@ class Collector:
                 self._wait_exit(STOP_DEADLINE_S)
                 self._raise_if_ended()
                 raise Failed("closed its status pipe without becoming ready")
+
+    def check_started(self) -> None:
+        """Raise Unavailable or Failed if it has ended instead of starting."""
+        self._raise_if_ended()
 
     def check_alive(self) -> None:
         """Raise Failed if the collector has ended by itself."""
@@ -126,6 +148,9 @@ class Collector:
         with contextlib.suppress(OSError):
             os.close(self._status)
         self._status = -1
+        if self.output is not None:
+            os.close(self.output)
+            self.output = None
         with contextlib.suppress(OSError):
             if self._log.stat().st_size == 0:
                 self._log.unlink()
@@ -141,8 +166,9 @@ class Collector:
     def _wait_exit(self, timeout_s: float) -> bool:
         until = time.monotonic() + timeout_s
         while self._exit is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
+                self.usage = usage
                 self._exit = os.waitstatus_to_exitcode(status)
             elif time.monotonic() >= until:
                 return False
@@ -197,12 +223,15 @@ def spawn(
     status: int | None = None,
     dump: Path | None = None,
     join: Callable[[], None] | None = None,
+    output: int | None = None,
+    before_exec: Callable[[], None] | None = None,
 ) -> int:
     """Fork and execute with the protocol's descriptors; returns the pid.
 
     The child gets a session of its own (so that a Ctrl-C at the terminal reaches only the
     runner), dies with the runner, and joins its account before it executes, so that nothing it
-    does is missed. A command that cannot be executed exits 127 with the reason in the log.
+    does is missed. What it prints goes to ``output``, or nowhere. A command that cannot be
+    executed exits 127 with the reason in the log.
     """
     pid = os.fork()
     if pid:
@@ -214,16 +243,21 @@ def spawn(
         nothing = os.open(os.devnull, os.O_RDWR)
         record = os.open(dump, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644) if dump else None
         # Out of the way first, or one dup2 could close the source of the next.
-        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, _SAFE_DESCRIPTOR) for fd in (nothing, error)]
+        high = [
+            fcntl.fcntl(fd, fcntl.F_DUPFD, _SAFE_DESCRIPTOR)
+            for fd in (nothing, nothing if output is None else output, error)
+        ]
         record = fcntl.fcntl(record, fcntl.F_DUPFD, _SAFE_DESCRIPTOR) if record else None
         if join:
             join()
-        for source, target in ((high[0], 0), (high[0], 1), (high[1], 2), (status, 3), (record, 4)):
+        for source, target in (*zip(high, range(3), strict=True), (status, 3), (record, 4)):
             if source is None:
                 with contextlib.suppress(OSError):
                     os.close(target)
             else:
                 os.dup2(source, target)
+        if before_exec:
+            before_exec()
         os.closerange(5, 4096)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)

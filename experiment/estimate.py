@@ -68,6 +68,10 @@ def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any] | None) -> fl
     fixed = OVERHEAD_S + (setup_seconds(arm) if arm else 0.0)
     if trial["kind"] == "external":
         return fixed + external_seconds(trial)
+    if trial["kind"] == "from_start":  # getting ready is part of the window
+        return OVERHEAD_S + float(trial["window_s"])
+    if trial["kind"] == "cores":
+        return fixed + float(trial["window_s"]) + 2.0 * trial["interval_ms"] / 1000
     if trial["kind"] == "fidelity":
         load = loads.known_use(trial)
         return fixed + load.delay_s + load.seconds
@@ -125,7 +129,10 @@ def minutes(
 def _change_seconds(state: dict[str, Any], trial: Mapping[str, Any]) -> float:
     """What it takes to bring the machine from the state of the trial before to this one's."""
     seconds = 0.0
-    load = (trial.get("switches_per_s", 0), trial.get("switching_tasks", 0))
+    load = (
+        trial.get("switches_per_s", trial.get("stress_threads", 0)),
+        trial.get("switching_tasks", trial.get("stress_threads", 0)),
+    )
     if load != state.get("load", (0, 0)):
         seconds += LOAD_CHANGE_S + load[1] * PER_TASK_S
     level, threads = trial["processes"], trial.get("threads_per_process", 1)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from experiment import core_reports
 from experiment.arms import Arm
 from experiment.overrides import NULL_AGENT
 from experiment.points import Point
-from experiment.presets import External, Fidelity, Level, Preset
+from experiment.presets import Cores, External, Fidelity, Level, Preset
 
 #: Events that a workload can count out, so that a program's cost at one can be calibrated.
 CALIBRATED_HOOKS = {
@@ -17,6 +19,16 @@ CALIBRATED_HOOKS = {
     "openat": "open",
     "sendto": "send",
 }
+
+
+class Stress(NamedTuple):
+    """A machine whose scheduler so many threads press."""
+
+    threads: int
+
+
+#: A point, a process count, or scheduler pressure.
+Place = Point | Level | Stress
 
 
 @dataclass(frozen=True)
@@ -28,11 +40,14 @@ class Cell:
     replica: int
     statistics: str
     point: Point | None = None
+    stress: int | None = None
+    kind: str = "cost"
+    window_ms: int | None = None
 
     @property
-    def place(self) -> Point | Level:
-        """The state of the machine that it is measured in: a point, or a process count."""
-        return self.point or self.level
+    def place(self) -> Place:
+        """The state of the machine that it is measured in."""
+        return self.point or (Stress(self.stress) if self.stress else self.level)
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,8 @@ class Layout:
     fidelity: Fidelity
     fidelity_arms: tuple[str, ...]
     fidelity_level: Level
+    cores: Cores | None = None
+    core_arms: tuple[str, ...] = ()
     empty: bool = False  # whether each block has a window without any agent at each process count
 
 
@@ -66,14 +83,16 @@ def lay_out(
     nothing. Fidelity trials are for arms that dump what they read.
     """
     cells = [
-        Cell(level, arm, 1, group.statistics)
+        Cell(level, arm, 1, group.statistics, None, stress, group.kind, group.window_ms)
         for group in preset.groups
         for level in group.levels
+        for stress in group.stress
         for arm in group.arms
     ]
     cells += [Cell(p.processes, arm, 1, "off", p) for p in preset.points for arm in p.arms]
     home = preset.points[preset.a_a.point - 1] if preset.a_a.point else None
-    twin = Cell(preset.a_a.level, preset.a_a.arm, 2, preset.a_a.statistics, home)
+    pair = preset.a_a
+    twin = Cell(pair.level, pair.arm, 2, pair.statistics, home, pair.stress)
     measured = list(dict.fromkeys(cell.arm for cell in cells))
     if notes is not None:
         notes += _unknown_cost(measured, arms)
@@ -84,6 +103,7 @@ def lay_out(
         for hook, workload in CALIBRATED_HOOKS.items()
     }
     tested = measured if fidelity.arms is None else fidelity.arms
+    reporting = (preset.cores.arms if preset.cores else ()) or measured
     return Layout(
         cells=(*dict.fromkeys(cells), twin),
         blocks=preset.blocks,
@@ -98,6 +118,8 @@ def lay_out(
             arm for arm in tested if arms[arm]["dump"] and arms[arm]["source"] != "none"
         ),
         fidelity_level=preset.a_a.level,
+        cores=preset.cores,
+        core_arms=tuple(arm for arm in reporting if core_reports.form(arms[arm])),
         empty=empty,
     )
 

@@ -9,7 +9,7 @@ statistics and pace comes at a time, as often as its pace has rounds, in random 
 is compared lies close together: the machine drifts by more than the effect. A window without any
 agent, where a layout wants one, is one more cell of its place. Fidelity trials come after the last
 block, in blocks of their own from ``blocks + 1`` on, each with every arm under every load of known
-use.
+use; those of kind ``cores`` are laid out likewise, after them.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
 whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.
@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, TypeVar
 
-from experiment.layout import Cell, Layout
+from experiment.layout import Cell, Layout, Place
 from experiment.points import Point
-from experiment.presets import External, Level
+from experiment.presets import External
 
 Item = TypeVar("Item")
 
@@ -74,6 +74,7 @@ def trials(layout: Layout, seed: int) -> list[dict[str, Any]]:
     for block in range(layout.blocks + 1, layout.blocks + 1 + layout.fidelity.blocks):
         drawn = [_fidelity(layout, load, arm) for load, arm in shuffled(pairs, random)]
         result += [{"block": block, "position": n, **trial} for n, trial in enumerate(drawn)]
+    result += _cores(layout, random)
     return [{"trial": number, **trial} for number, trial in enumerate(result)]
 
 
@@ -83,14 +84,14 @@ def _block(
     cells, external = layout.cells, layout.external if with_external else None
     if warm_up and (home := layout.cells[-1].point):
         cells = tuple(cell for cell in cells if cell.point == home)
-    places: list[Point | Level | External] = list(dict.fromkeys(cell.place for cell in cells))
+    places: list[Place | External] = list(dict.fromkeys(cell.place for cell in cells))
     if external is not None and isinstance(places[0], Point):
         places.append(external)
     drawn: list[dict[str, Any]] = []
     for place in shuffled(places, random):
         planned = [_cost(layout, cell, window_ms, warm_up) for cell in cells if cell.place == place]
         if layout.empty and planned:
-            planned.append(_empty(planned[0]))
+            planned.append(_empty(next((t for t in planned if t["kind"] == "cost"), planned[0])))
         part = shuffled(planned, random)
         if external is not None and place == external:
             part = _external(layout, external, random)
@@ -103,17 +104,20 @@ def _block(
 
 def _cost(layout: Layout, cell: Cell, window_ms: int, warm_up: bool) -> dict[str, Any]:
     trial = {
-        "kind": "cost",
+        "kind": cell.kind,
         "arm": cell.arm,
         "replica": cell.replica,
         "statistics": cell.statistics,
     }
     if cell.point:
         return trial | cell.point.factors() | ({"window_s": window_ms / 1000} if warm_up else {})
+    if cell.window_ms and not warm_up:
+        window_ms = cell.window_ms
     return trial | {
         "processes": cell.level,
         "interval_ms": layout.interval_ms,
         "window_s": window_ms / 1000,
+        **({} if cell.stress is None else {"stress_threads": cell.stress}),
     }
 
 
@@ -160,3 +164,29 @@ def _fidelity(layout: Layout, workload: str, arm: str) -> dict[str, Any]:
         "window_s": layout.fidelity.window_ms / 1000,
         **children,
     }
+
+
+def _cores(layout: Layout, random: Random) -> list[dict[str, Any]]:
+    """Blocks of their own, each with every arm under every duty cycle."""
+    if layout.cores is None:
+        return []
+    pairs = [(load, arm) for load in layout.cores.loads for arm in layout.core_arms]
+    first = layout.blocks + layout.fidelity.blocks + 1
+    return [
+        {
+            "block": block,
+            "position": position,
+            "kind": "cores",
+            "arm": arm,
+            "replica": 1,
+            "statistics": "off",
+            "processes": layout.fidelity_level,
+            "stress_threads": 0,
+            "duty_percent": load.duty_percent,
+            "burst_us": load.burst_us,
+            "interval_ms": layout.interval_ms,
+            "window_s": layout.cores.window_ms / 1000,
+        }
+        for block in range(first, first + layout.cores.blocks)
+        for position, (load, arm) in enumerate(shuffled(pairs, random))
+    ]

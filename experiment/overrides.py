@@ -60,7 +60,8 @@ def use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Pr
     if external is not None:
         external = replace(external, arms=chosen(external.arms))
     fidelity = replace(preset.fidelity, arms=chosen(preset.fidelity.arms))
-    return replace(preset, external=external, fidelity=fidelity)
+    cores = preset.cores and replace(preset.cores, arms=chosen(preset.cores.arms))
+    return replace(preset, external=external, fidelity=fidelity, cores=cores)
 
 
 def first_real(measured: Sequence[str]) -> str:
@@ -71,26 +72,30 @@ def first_real(measured: Sequence[str]) -> str:
 def _settled(twin: Twin, groups: Sequence[Group]) -> Twin:
     """The twin where its arm is really measured: its own cell if it can be, else the first."""
     homes = [
-        (group.statistics, level)
+        (group.statistics, level, stress)
         for group in groups
-        if twin.arm in group.arms
+        if twin.arm in group.arms and group.kind == "cost"
         for level in group.levels
+        for stress in group.stress
     ]
-    if (twin.statistics, twin.level) in homes:
+    if (twin.statistics, twin.level, twin.stress) in homes:
         return twin
-    return replace(twin, statistics=homes[0][0], level=homes[0][1])
+    return replace(twin, statistics=homes[0][0], level=homes[0][1], stress=homes[0][2])
 
 
 def _declare(measured: Sequence[str], twin: Twin, groups: Sequence[Group]) -> list[Contrast]:
     here = {
         arm
         for group in groups
-        if group.statistics == twin.statistics and twin.level in group.levels
+        if group.statistics == twin.statistics
+        and twin.level in group.levels
+        and twin.stress in group.stress
         for arm in group.arms
     }
     real = [arm for arm in measured if arm != NULL_AGENT and arm in here]
+    place = twin.statistics, twin.level
     return [
-        Contrast(f"{real[0]}_vs_{other}", real[0], other, twin.statistics, twin.level)
+        Contrast(f"{real[0]}_vs_{other}", real[0], other, *place, stress=twin.stress)
         for other in real[1 : MAX_CONTRASTS + 1]
     ]
 

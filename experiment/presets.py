@@ -8,27 +8,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiment import exclusion, loads, paces, points, strict_yaml
+from experiment import core_loads, exclusion, loads, paces, points, strict_yaml
+from experiment.core_loads import Cores
 from experiment.exclusion import Exclusion
 from experiment.paces import STATISTICS, External
 from experiment.points import Point
 from experiment.reader import PresetError, Reader
 
-__all__ = ["Contrast", "External", "Fidelity", "Group", "Level", "Preset", "PresetError", "Twin"]
+__all__ = [
+    "Contrast",
+    "Cores",
+    "External",
+    "Fidelity",
+    "Group",
+    "Level",
+    "Preset",
+    "PresetError",
+    "Twin",
+]
 
 #: A process count of the whole machine; None leaves the machine as it is.
 Level = int | None
 
 MAX_CONTRASTS = 6
+#: Kinds of trials that cells can be of.
+KINDS = ("cost", "from_start")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cells that share a statistics state: every arm at every level."""
+    """Cells that share a kind of trial and a statistics state: every arm at every level.
+
+    ``stress``: numbers of threads that press the scheduler, each at every process count; None where
+    the study has no such load. ``window_ms`` None: the preset's.
+    """
 
     statistics: str
     levels: tuple[Level, ...]
     arms: tuple[str, ...]
+    stress: tuple[int | None, ...] = (None,)
+    kind: str = "cost"
+    window_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,12 +61,14 @@ class Contrast:
     statistics: str
     level: Level
     point: int | None = None
+    stress: int | None = None
 
     def planned(self) -> dict[str, Any]:
         """The entry of ``plan["contrasts"]``; its id says where it is measured."""
         where = "" if self.level is None else f"_{self.level}"
+        at = self.point or self.stress
         return {
-            "id": self.name + (f"_at_{self.point}" if self.point else where),
+            "id": self.name + (where if at is None else f"_at_{at}"),
             "numerator": self.numerator,
             "denominator": self.denominator,
             **_planned_place(self),
@@ -61,6 +83,7 @@ class Twin:
     statistics: str
     level: Level
     point: int | None = None
+    stress: int | None = None
 
     def planned(self) -> dict[str, Any]:
         """``plan["a_a"]``."""
@@ -68,7 +91,9 @@ class Twin:
 
 
 def _planned_place(item: Contrast | Twin) -> dict[str, Any]:
-    place = {"statistics": item.statistics, "processes": item.level}
+    place: dict[str, Any] = {"statistics": item.statistics, "processes": item.level}
+    if item.stress is not None:
+        place["stress_threads"] = item.stress
     return place if item.point is None else {**place, "point": item.point}
 
 
@@ -103,6 +128,7 @@ class Preset:
     fidelity: Fidelity
     exclusion: Exclusion | None
     points: tuple[Point, ...] = ()
+    cores: Cores | None = None
 
     @property
     def levels(self) -> list[Level]:
@@ -120,7 +146,8 @@ class Preset:
     def named(self) -> list[str]:
         """Names of all arms, those too that have external or fidelity trials alone."""
         more = (self.external.arms if self.external else None) or ()
-        return list(dict.fromkeys([*self.arms, *more, *(self.fidelity.arms or ())]))
+        tested = (*(self.fidelity.arms or ()), *((self.cores.arms if self.cores else None) or ()))
+        return list(dict.fromkeys([*self.arms, *more, *tested]))
 
 
 def _level(reader: Reader) -> Level:
@@ -129,10 +156,14 @@ def _level(reader: Reader) -> Level:
 
 
 def _group(reader: Reader) -> Group:
+    window_s = reader.take_or("window_s", None, int, float)
     group = Group(
         statistics=reader.one_of("statistics", *STATISTICS),
         levels=tuple(reader.take("processes", list)),
         arms=tuple(reader.take("arms", list)),
+        stress=tuple(reader.take_or("stress_threads", [None], list)),
+        kind=reader.one_of("kind", *KINDS) if reader.has("kind") else KINDS[0],
+        window_ms=None if window_s is None else _milliseconds(window_s),
     )
     reader.end()
     return group
@@ -143,14 +174,17 @@ def _contrast(reader: Reader, planned: Sequence[Point]) -> Contrast:
     above: str = reader.take("numerator", str)
     below: str = reader.take("denominator", str)
     place = _place(reader, planned, [above, below], f"contrast {name}")
-    contrast = Contrast(name, above, below, *place)
+    contrast = Contrast(
+        name, above, below, *place, stress=reader.take_or("stress_threads", None, int)
+    )
     reader.end()
     return contrast
 
 
 def _twin(reader: Reader, planned: Sequence[Point]) -> Twin:
     arm: str = reader.take("arm", str)
-    twin = Twin(arm, *_place(reader, planned, [arm], "a_a"))
+    place = _place(reader, planned, [arm], "a_a")
+    twin = Twin(arm, *place, stress=reader.take_or("stress_threads", None, int))
     reader.end()
     return twin
 
@@ -203,6 +237,7 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
         fidelity=_fidelity(reader.section("fidelity")),
         exclusion=limits,
         points=planned,
+        cores=core_loads.read(reader.optional("cores") if reader.has("cores") else None),
     )
     for part in (warm_up, reader):
         part.end()
@@ -212,24 +247,27 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
 
 def _check_references(preset: Preset, where: str) -> None:
     cells = {
-        (arm, group.statistics, level)
+        (arm, group.statistics, level, stress)
         for group in preset.groups
         for level in group.levels
+        for stress in group.stress
         for arm in group.arms
+        if group.kind == "cost"
     }
     if not 1 <= len(preset.contrasts) <= MAX_CONTRASTS:
         raise PresetError(f"{where}: contrasts: declare 1 to {MAX_CONTRASTS}")
     if preset.points:  # have been looked up
         return
     twin = preset.a_a
-    if (twin.arm, twin.statistics, twin.level) not in cells:
+    if (twin.arm, twin.statistics, twin.level, twin.stress) not in cells:
         raise PresetError(f"{where}: a_a: is not one of the cells")
     for contrast in preset.contrasts:
         for arm in (contrast.numerator, contrast.denominator):
-            if (arm, contrast.statistics, contrast.level) not in cells:
+            if (arm, contrast.statistics, contrast.level, contrast.stress) not in cells:
+                load = "" if contrast.stress is None else f", {contrast.stress} stress_threads"
                 raise PresetError(
                     f"{where}: contrast {contrast.name}: {arm} is not measured at"
-                    f" {contrast.level} processes with statistics {contrast.statistics}"
+                    f" {contrast.level} processes{load} with statistics {contrast.statistics}"
                 )
 
 

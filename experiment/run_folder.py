@@ -48,6 +48,15 @@ def columns(table: str) -> list[str]:
     return [column["name"] for column in schema["tables"][table]["columns"]]
 
 
+#: Tables of samples, several to a trial, and their files.
+_SAMPLES = {"scrapes": "scrapes.csv.gz", "cores": "cores.csv.gz"}
+
+
+def samples_of(kind: str) -> str:
+    """The table that a trial's samples belong to, by its kind."""
+    return "cores" if kind == "cores" else "scrapes"
+
+
 class RunFolder:
     """The open folder of one run."""
 
@@ -55,7 +64,7 @@ class RunFolder:
         self.path = path
         self.log = path / "log"
         self._columns = columns("trials")
-        self._scrape_columns = columns("scrapes")
+        self._samples = {file: columns(table) for table, file in _SAMPLES.items()}
         self.done: set[int] = set()
 
     def create(self, manifest: dict[str, Any]) -> None:
@@ -103,9 +112,10 @@ class RunFolder:
             )
         self.log.mkdir(exist_ok=True)
         self.done = self._whole_rows()
-        self._keep_whole_scrapes()
+        for file in self._samples:
+            self._keep_whole_samples(file)
 
-    def append(self, row: dict[str, Any], scrapes: list[dict[str, Any]]) -> None:
+    def append(self, row: dict[str, Any], samples: list[dict[str, Any]]) -> None:
         """Store a finished trial; on return it is on the disk.
 
         Raises RunError if the disk is full, and then leaves no part of the row. Raises KeyError for
@@ -113,11 +123,13 @@ class RunFolder:
         """
         if unknown := set(row) - set(self._columns):
             raise KeyError(f"columns missing in data/schema.json: {sorted(unknown)}")
-        if scrapes:
-            text = "".join(_csv_line(self._scrape_columns, s) for s in scrapes)
-            if not (self.path / "scrapes.csv.gz").exists():
-                text = _csv_line(self._scrape_columns, self._scrape_columns) + text
-            self._append("scrapes.csv.gz", gzip.compress(text.encode(), mtime=0))
+        if samples:
+            file = _SAMPLES[samples_of(row["kind"])]
+            names = self._samples[file]
+            text = "".join(_csv_line(names, sample) for sample in samples)
+            if not (self.path / file).exists():
+                text = _csv_line(names, names) + text
+            self._append(file, gzip.compress(text.encode(), mtime=0))
         self._append("trials.csv", _csv_line(self._columns, row).encode())
         self.done.add(int(row["trial"]))
 
@@ -151,19 +163,19 @@ class RunFolder:
             done.add(int(words[0]))
         return done
 
-    def _keep_whole_scrapes(self) -> None:
+    def _keep_whole_samples(self, file: str) -> None:
         """Drop samples of trials that will be run again, and a torn gzip tail."""
-        path = self.path / "scrapes.csv.gz"
+        path, names = self.path / file, self._samples[file]
         if not path.exists():
             return
         text, lost = _gunzip_whole(path.read_bytes())
         if lost:
-            with open(self.log / "undecodable-scrapes.bin", "ab") as aside:
+            with open(self.log / f"undecodable-{file.split('.')[0]}.bin", "ab") as aside:
                 aside.write(lost)
         lines = text.decode().splitlines(keepends=True)
         kept = [line for line in lines[1:] if int(line.split(",", 1)[0]) in self.done]
         temporary = path.with_suffix(".new")
-        whole = "".join([_csv_line(self._scrape_columns, self._scrape_columns), *kept])
+        whole = "".join([_csv_line(names, names), *kept])
         temporary.write_bytes(gzip.compress(whole.encode(), mtime=0))
         temporary.replace(path)
 

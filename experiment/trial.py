@@ -1,6 +1,7 @@
 """One trial: start a collector, measure, end it, and say what was seen as one row.
 
-Four kinds, a module of ``trials`` each: ``cost``, ``external``, ``fidelity`` and ``empty``.
+Six kinds, a module of ``trials`` each: ``cost``, ``external``, ``fidelity``, ``empty``,
+``from_start`` and ``cores``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from experiment.accounting import bpf_stats
 from experiment.collector import Failed, Unavailable
-from experiment.trials import cost, empty, external, fidelity
+from experiment.trials import cores, cost, empty, external, fidelity, from_start
 from experiment.trials.common import Invalid, Row, Setting, Unsettled
 
 __all__ = ["Row", "Setting", "Unsettled", "run", "skipped"]
@@ -25,9 +26,12 @@ _MEASURES: dict[str, Callable[[dict[str, Any], Setting, Row, list[Row]], None]] 
     "external": external.measure,
     "fidelity": fidelity.measure,
     "empty": empty.measure,
+    "from_start": from_start.measure,
+    "cores": cores.measure,
 }
 #: Rows of these kinds are read by an instrument of another name than the kind's.
-_INSTRUMENTS = {"empty": "exact"}
+_INSTRUMENTS = {"empty": "exact", "cores": "fidelity"}
+_OF_THE_AGENT = ("cost", "from_start")
 
 
 def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
@@ -94,7 +98,7 @@ def skipped(trial: dict[str, Any], setting: Setting, reason: str) -> Row:
 
 
 def _instrument(kind: str, setting: Setting) -> str:
-    return setting.account.name if kind == "cost" else _INSTRUMENTS.get(kind, kind)
+    return setting.account.name if kind in _OF_THE_AGENT else _INSTRUMENTS.get(kind, kind)
 
 
 def _planned(trial: dict[str, Any], setting: Setting) -> Row:
@@ -109,6 +113,9 @@ def _planned(trial: dict[str, Any], setting: Setting) -> Row:
         "threads_per_process": trial.get("threads_per_process"),
         "switches_target": trial.get("switches_per_s"),
         "switching_tasks": trial.get("switching_tasks"),
+        "stress_threads": trial.get("stress_threads"),
+        "duty_percent": trial.get("duty_percent"),
+        "burst_us": trial.get("burst_us"),
         "processes_target": trial["processes"],
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiment import generator, kernel, loads, switch_load
+from experiment import core_loads, generator, kernel, loads, switch_load
 from experiment.accounting import machine
 from experiment.collector import Failed
 from experiment.loads import Load, known_use
@@ -134,8 +134,10 @@ def words_of(build: str, load: Load) -> list[str]:
 def programs(trial: Mapping[str, Any]) -> set[str]:
     """Names of the generators that a trial needs."""
     needed = {"idle_processes"} if trial["processes"] is not None else set()
-    if trial.get("switches_per_s"):
-        needed.add(switch_load.PROGRAM)
+    if (load := switch_load.wanted(trial)) is not None:
+        needed.add(load.program)
+    if trial["kind"] == "cores":
+        needed.add(core_loads.PROGRAM)
     if trial["kind"] == "external":
         program, _ = loads.COUNTED[trial.get("workload", "switch")]
         needed |= {program} | ({"exec_step"} if trial.get("workload") == "exec" else set())

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from experiment.accounting import exact
 
 Row = dict[str, Any]
-_COUNTED = ("cost", "empty")
+_COUNTED = ("cost", "empty", "from_start")
+_SAMPLES = ("scrapes.csv.gz", "cores.csv.gz")
 PLACES = ("user", "kernel", "bpf")
 
 
@@ -58,8 +59,13 @@ def block(
     try:
         rows = list(csv.DictReader(io.StringIO(files["trials.csv"].decode(), newline="")))
         manifest = json.loads(files["manifest.json"])
-        packed = files.get("scrapes.csv.gz", b"")
-        samples = list(csv.DictReader(io.StringIO(gzip.decompress(packed).decode(), newline="")))
+        samples = [
+            sample
+            for file in _SAMPLES
+            for sample in csv.DictReader(
+                io.StringIO(gzip.decompress(files.get(file, b"")).decode(), newline="")
+            )
+        ]
     except (KeyError, ValueError, OSError, EOFError) as error:
         raise MergeError(f"the guest's run folder is damaged: {error}") from None
     wanted = {str(trial["trial"]) for trial in planned}

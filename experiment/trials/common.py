@@ -47,7 +47,12 @@ class Unsettled(Invalid):
 
 @contextlib.contextmanager
 def running(
-    trial: dict[str, Any], setting: Setting, interval_ms: int, dump: Path | None = None
+    trial: dict[str, Any],
+    setting: Setting,
+    interval_ms: int,
+    dump: Path | None = None,
+    *,
+    output: bool = False,
 ) -> Iterator[tuple[Collector, Group, float]]:
     """A collector that is attached; gives it, its group and its set-up time in ns."""
     arm = setting.arms[trial["arm"]]
@@ -58,7 +63,7 @@ def running(
     try:
         began = time.monotonic_ns()
         log = setting.log_folder / f"{label}.stderr"
-        collector = Collector(words, arm["ready"], group, log, dump)
+        collector = Collector(words, arm["ready"], group, log, dump, output=output)
         setting.announce(collector.pid)
         collector.wait_ready()
         group.prepare()

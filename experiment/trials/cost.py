@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from experiment import samples
-from experiment.accounting import bpf_stats, machine, memory
+from experiment.accounting import bpf_stats, machine, memory, own
 from experiment.trials import window
 from experiment.trials.common import COUNTERS, Invalid, Row, Setting, programs_of, running
 
@@ -23,11 +23,16 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, scrapes: list[Row
         # Only now: what a loader used once and unloaded takes a moment to be gone.
         with programs_of(before, group, row) as programs:
             silent = group.pids() if sleeps_per_scrape else None
+            # beyond the edges, where the agent sleeps: what is read there is the window's
+            counted = group.pids() if row["stress_threads"] is not None else None
+            before_own = own.read(counted or [])
             try:
                 seen = window.measure(window_ns, setting, row, group, programs, silent)
             except OSError:  # some accounts end with the agent: then its own words say more
                 collector.check_alive()
                 raise
+        if counted is not None:
+            row.update(own.read(counted).since(before_own))
         pids = group.pids()
         row.update(
             processes_end=machine.processes(),

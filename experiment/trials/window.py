@@ -70,7 +70,7 @@ def measure(
     harness_ns, wakeups = harness_after.since(harness_before)
     row.update(window_ns=ended - began, harness_ns=harness_ns, harness_wakeups=wakeups, **seen)
     load = load_after.since(load_before)
-    if row["switches_target"] is not None:
+    if row["switches_target"] is not None or row["stress_threads"] is not None:
         row.update(load_switches=load.switches, load_ns=load.cpu_ns)
     if group:
         row["agent_ns"] = agent_after - agent_before
