@@ -18,7 +18,7 @@ from experiment.loads import KNOWN_USE
 Arm = dict[str, Any]
 
 #: What an arm may need; the doctor probes each of them.
-NEEDS = ("bpf", "btf", "tracefs", "bcc", "headers", "kallsyms_data")
+NEEDS = ("bpf", "btf", "tracefs", "bcc", "headers", "kallsyms_data", "mpstat")
 PLACEHOLDERS = ("build", "python", "system_python", "root", "interval_ms")
 #: Studies whose arms another study measures too.
 BORROWED = {

@@ -26,6 +26,7 @@ from experiment.accounting import Group
 READY_DEADLINE_S = 60.0
 STOP_DEADLINE_S = 10.0
 _UNAVAILABLE = 3
+_NO_COMMAND = 127
 _SAFE_DESCRIPTOR = 10
 
 
@@ -181,6 +182,8 @@ class Collector:
             return
         if self._exit == _UNAVAILABLE:
             raise Unavailable(self._first_words() or "no reason given")
+        if self._exit == _NO_COMMAND and isinstance(self._ready_rule, dict):
+            raise Unavailable(f"not installed here: {self._first_words()}")
         raise Failed(self._describe_exit())
 
     def _describe_exit(self) -> str:

@@ -161,4 +161,5 @@ def _known(report: Report, notes: Mapping[str, Notes]) -> float:
         used_by(notes[name], report.at_ns) - used_by(notes[name], report.since_ns)
         for name in ("own", "others")
     )
-    return max(0.0, 100 * used / (report.at_ns - report.since_ns))
+    percent = 100 * used / (report.at_ns - report.since_ns)
+    return 0.0 if percent < 0 else percent  # nan stays nan

@@ -41,6 +41,7 @@ def report(paths: Mapping[str, str]) -> dict[str, Any]:
         "tracefs": build.check_tracefs,
         "headers": build.check_headers,
         "bcc": lambda: build.check_bcc(python),
+        "mpstat": build.check_mpstat,
         "tools": lambda: build.check_tools(output),
         "collectors": lambda: build.check_collectors(output),
         "cgroups": cgroups.check_cgroups,

@@ -213,6 +213,8 @@ def versions(paths: Mapping[str, str]) -> dict[str, str | None]:
         "gcc": _first_line("gcc", "--version"),
         "bpftool": _first_line("bpftool", "version"),
         "systemd": _first_line("systemctl", "--version") if cgroups.systemd_runs() else None,
+        "procps": _first_line("top", "-V"),
+        "sysstat": _first_line("mpstat", "-V"),
         "psutil": _package(paths.get("python"), "psutil"),
         "bcc": _package(paths.get("system_python"), "bcc"),
     }

@@ -19,6 +19,7 @@ NEEDS = {
     "bcc": ("bcc",),
     "headers": ("headers",),
     "kallsyms_data": ("kallsyms_data",),
+    "mpstat": ("mpstat",),
 }
 
 

@@ -1,5 +1,7 @@
 """What of a suite's packages goes into a guest: Python, top, a shell, and the libraries they need.
 
+A layer adds a package's Python modules, or mpstat.
+
 All else is left out: guests unpack the image into memory, and smaller is sooner. Libraries are
 found by following what each kept program asks for, so no list of them has to be kept up to date.
 """
@@ -22,7 +24,7 @@ _KEPT = re.compile(
     r"|usr/(lib|share)/terminfo/d/dumb$"  # without it top ends at once and says nothing
     r"|usr/lib/os-release$|etc/(os-release|debian_version)$"
 )
-_LAYER_KEPT = re.compile(r"usr/lib/python3/dist-packages/\w+/")
+_LAYER_KEPT = re.compile(r"usr/lib/python3/dist-packages/\w+/|usr/bin/mpstat$")
 # of Python's library: what no runner imports, or what would draw in large libraries
 _SPARED = re.compile(
     r"/(__pycache__|tests?|idlelib|lib2to3|tkinter|ensurepip|distutils|venv|pydoc_data|turtledemo"
@@ -72,7 +74,7 @@ def base(held: Mapping[Package, Files], python: str) -> Files:
 
 
 def layer(held: Mapping[Package, Files], below: Files) -> Files:
-    """The Python modules of packages, with the libraries that are not ``below`` already."""
+    """Python modules and programs of packages, with the libraries that are not ``below`` already."""
     found = _all(held)
     kept = {
         name: entry

@@ -141,7 +141,7 @@ def _make(kernel: str, architecture: str, layers: list[str], work: Path) -> None
         packages = {package: held[package] for package in found[f"layer-{name}"]}
         kept = contents.layer(packages, files)
         if not kept:
-            raise Problem(f"package {name} of {suite.name} holds no Python module for a layer")
+            raise Problem(f"package {name} of {suite.name} holds nothing for a layer")
         written[f"{name}.cpio"] = _segment(work / f"{name}.cpio", kept)
         extra[name] = [package.identity() for package in contents.used(packages, kept)]
     written["vmlinuz"] = _hash(work / "vmlinuz")

@@ -20,7 +20,7 @@ from vm.programs import Programs
 
 PATH = Path(__file__).with_name("images.lock.json")
 ROOT = PATH.parents[1]
-LAYERS = ("python3-psutil",)  # every layer that a plan can ask for
+LAYERS = ("python3-psutil", "sysstat")  # every layer that a plan can ask for
 _KERNEL = re.compile(r"linux-image-\d.*")  # its name changes with each release of it
 
 

@@ -23,7 +23,8 @@ PATHS = {
     "system_python": "/usr/bin/python3",
 }
 COMMAND = ("/usr/bin/python3", "-I", "-S", "/probetax/experiment", "/plan.json", "/run/result")
-PSUTIL = "python3-psutil"
+#: Debian's package by a word that the arms' commands hold.
+PACKAGES = {"psutil": "python3-psutil", "mpstat": "sysstat"}
 #: The window of the trial that a boot begins with and nobody keeps, in s: it fills the caches.
 _DISCARDED_S = 1.0
 _OF_ARM = ("command", "ready", "needs", "language", "dump", "sleeps_per_scrape")
@@ -141,6 +142,6 @@ def _imported(path: Path, package: Path) -> list[Path]:
 
 
 def packages(plan: Mapping[str, Any]) -> list[str]:
-    """Debian's packages of Python modules that the plan's arms import, beyond the base image."""
+    """Debian's packages that the plan's arms need beyond the base image."""
     words = [word for arm in plan["arms"].values() for word in arm["command"]]
-    return [PSUTIL] if any("psutil" in word for word in words) else []
+    return [package for part, package in PACKAGES.items() if any(part in word for word in words)]

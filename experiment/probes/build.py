@@ -90,6 +90,14 @@ def check_bcc(system_python: str) -> Check:
     return ok("bcc", f"BCC {version} in {system_python}")
 
 
+def check_mpstat() -> Check:
+    """sysstat's mpstat, a rival of the per-core collectors."""
+    found = shutil.which("mpstat")
+    if found:
+        return ok("mpstat", f"mpstat is {found}")
+    return missing("mpstat", "mpstat is not installed", _install("sysstat"))
+
+
 def check_tools(build: str | None) -> Check:
     """The compilers; once the collectors are built nothing needs them."""
     absent = [tool for tool in _TOOLS if tool_path(tool) is None]

@@ -28,7 +28,12 @@ BUILT_IN: dict[str, dict[str, Any]] = {
     "sched_switch_published": {"source": "ebpf", "context": "both", "dump": True},
     "sched_switch": {"source": "ebpf", "context": "both", "dump": True},
     "task_iter": {"source": "ebpf", "context": "own", "dump": True},
-    "top": {"source": "proc", "ready": {"after_s": 1.2}, "sleeps_per_scrape": 1},
+    "top": {
+        "source": "proc",
+        "command": ["top", "-b", "-d", "1"],
+        "ready": {"after_s": 1.2},
+        "sleeps_per_scrape": 1,
+    },
     "psutil_processes": {"source": "proc", "language": "Python", "dump": True},
     "bcc_sched_switch": {
         "source": "ebpf",
@@ -46,6 +51,17 @@ BUILT_IN: dict[str, dict[str, Any]] = {
         "dump": True,
     },
     "bpf_on_demand": {"study": "gauges", "source": "ebpf", "context": "own", "dump": True},
+}
+BUILT_IN |= {
+    "sched_switch_cores": {
+        "study": "cores",
+        "source": "ebpf",
+        "context": "others",
+        "dump": True,
+    },
+    "proc_stat_cores": {"study": "cores", "source": "proc", "dump": True},
+    "mpstat": {"study": "cores", "source": "proc", "command": ["mpstat"], "sleeps_per_scrape": 1},
+    "top_hidden": {"study": "cores", "source": "proc", "command": ["top"], "sleeps_per_scrape": 1},
 }
 BUILT_IN |= {
     f"empty_{workload}": {"study": "accounts", "source": "ebpf", "context": "others", "hook": hook}
@@ -89,15 +105,16 @@ def make(root: Path, study: str = "processes", preset: str = "quick", **keys: An
 
 def cells(trials: Any, block: int) -> list[tuple[Any, ...]]:
     return [
-        (t["arm"], t["replica"], t["statistics"], t["processes"], *_point(t))
+        (t["arm"], t["replica"], t["statistics"], t["processes"], *_place(t))
         for t in trials
-        if t["block"] == block and t["kind"] == "cost"
+        if t["block"] == block and t["kind"] in ("cost", "from_start")
     ]
 
 
-def _point(planned: dict[str, Any]) -> list[int]:
-    """Of plans that have design points."""
-    return [planned["point"]] if "point" in planned else []
+def _place(planned: dict[str, Any]) -> list[int | str]:
+    """Of plans that have design points, or scheduler pressure."""
+    kind = [planned["kind"]] if planned.get("kind") == "from_start" else []
+    return [planned[key] for key in ("point", "stress_threads") if key in planned] + kind
 
 
 ALL = [(study, name) for study in plan.studies() for name in plan.preset_names(study)]
@@ -116,14 +133,14 @@ def test_blocks_are_complete(root: Path, study: str, preset: str, seed: int, blo
         assert sorted(cells(trials, block), key=str) == wanted
     twin = made["a_a"]
     for replica in (1, 2):
-        cell = (twin["arm"], replica, twin["statistics"], twin["processes"], *_point(twin))
+        cell = (twin["arm"], replica, twin["statistics"], twin["processes"], *_place(twin))
         assert cell in wanted
     assert sum(cell[1] == 2 for cell in wanted) == 1
     assert [t["trial"] for t in trials] == list(range(len(trials)))
     for block, group in itertools.groupby(trials, key=lambda t: t["block"]):
         inside = list(group)
         assert [t["position"] for t in inside] == list(range(len(inside)))
-        levels = [(t["processes"], t.get("point")) for t in inside]
+        levels = [(t["processes"], t.get("point"), t.get("stress_threads") or 0) for t in inside]
         changes = sum(a != b for a, b in itertools.pairwise(levels))
         assert changes == len(set(levels)) - 1, f"block {block} comes back to a process count"
     assert [t["block"] for t in trials] == sorted(t["block"] for t in trials)
@@ -140,7 +157,7 @@ def test_contrasts_are_declared_between_measured_cells(root: Path, study: str, p
     for contrast in made["contrasts"]:
         for side in ("numerator", "denominator"):
             cell = (contrast[side], 1, contrast["statistics"], contrast["processes"])
-            assert (*cell, *_point(contrast)) in measured
+            assert (*cell, *_place(contrast)) in measured
 
 
 def test_the_order_of_a_seed_is_fixed_for_ever(root: Path) -> None:
