@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.load import load_run
+from cli import exact, exact_lock
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -40,6 +41,17 @@ def test_article_paper_and_scaling_of_processes_are_shipped_and_finished():
         presets.setdefault(run.manifest["study"], set()).add(run.manifest["preset"])
     assert presets["processes"] >= {"article", "paper", "scaling"}
     assert "gauges" in presets
+
+
+def test_the_digits_that_are_locked_are_those_of_the_newest_run_of_their_kind():
+    """So that what `./study exact --verify` compares with can be read in the raw rows."""
+    newest_of = {}
+    for path in RUNS:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        if "exact" in manifest:
+            kind = manifest["study"], manifest["preset"], manifest["exact"]["guest"]
+            newest_of[exact_lock.key(*kind)] = exact.digest(path)
+    assert newest_of == {key: exact_lock.load(key).digest for key in exact_lock.known()}
 
 
 def test_the_readme_says_the_sentence_of_its_run_word_for_word():
