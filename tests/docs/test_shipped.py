@@ -24,6 +24,7 @@ def tracked(folder):
 
 
 RUNS = sorted({path.parent for path in tracked(ROOT / "data" / "raw") if path.name == "trials.csv"})
+SUMMARIES = sorted(path for path in tracked(PROCESSED) if path.match("*/*/summary.json"))
 
 
 def main_run():
@@ -97,7 +98,7 @@ def test_what_follows_from_several_runs_is_what_the_shipped_ones_give(shipped_ag
 
 def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     """Written by hand, so held to the summaries, which are held to the raw data."""
-    found = [json.loads(path.read_text()) for path in sorted(PROCESSED.glob("*/*/summary.json"))]
+    found = [json.loads(path.read_text()) for path in SUMMARIES]
     exact = [run for run in found if run.get("preset") == "exact"]
     of = {(run["study"], run["fingerprint"]["architecture"]): run for run in exact}
     said = " ".join(README.split())
@@ -118,15 +119,26 @@ def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     assert f"`run_time_ns` shows {shown}; an empty program" in said
     assert f"leaves the same {instructions('empty_switch_perf', 'residual')} unseen" in said
     assert f"that gap is {instructions('empty_switch', 'residual')} (" in said
+    slopes = {
+        row["arm"]: row
+        for row in table(newest("processes", "exact_scaling"), "instructions_per_process")
+    }
+    said, slope = said.replace("−", "-"), "instructions_per_process_and_scrape"
+    for arm in ("proc_stat", "proc_stat_tuned", "top", "task_iter"):
+        assert f" {float(slopes[arm][slope]):,.0f}" in said
+    for arm in (published, "sched_switch"):
+        least, most = (float(slopes[arm][f"{slope}_{end}"]) for end in ("least", "greatest"))
+        assert f"{float(slopes[arm][slope]):.1f} [{least:.1f} to {most:.1f}]" in said
 
 
 def newest(study, preset, architecture="x86_64"):
     """The newest shipped run, as a path below data/processed."""
     found = [
         path.parent.relative_to(PROCESSED).as_posix()
-        for path in sorted(PROCESSED.glob(f"{study}/*/summary.json"))
+        for path in SUMMARIES
         for run in [json.loads(path.read_text())]
-        if run["preset"] == preset and run["fingerprint"]["architecture"] == architecture
+        if (run.get("study"), run.get("preset")) == (study, preset)
+        and run.get("fingerprint", {}).get("architecture") == architecture
     ]
     return found[-1]
 
