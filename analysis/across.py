@@ -23,7 +23,7 @@ from analysis.statistics.series import rate
 from analysis.tables import beside as tables_beside
 from analysis.tables import sessions as tables
 from analysis.text import Table
-from analysis.write import drop_stale, listed, put, put_json
+from analysis.write import drop_stale, listed, put, put_json, rounded
 
 SUMMARY = "summary.json"
 Summary = dict[str, Any]
@@ -134,7 +134,7 @@ def _group(entry: dict[str, Any], root: Path, draw: bool) -> dict[str, Any]:
             lambda width: forest.draw(made, rows, width),
         )
     names = sorted(path.relative_to(out).as_posix() for path in files)
-    summary: dict[str, Any] = sessions.plain({**made, "files": names})
+    summary: dict[str, Any] = rounded(sessions.plain({**made, "files": names}))
     put_json(out / SUMMARY, summary)
     drop_stale(out, before, names)
     return summary

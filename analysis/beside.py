@@ -24,8 +24,8 @@ from analysis.exact import BACKEND, NS_PER_INSTRUCTION
 
 Summary = Mapping[str, Any]
 Row = dict[str, Any]
-#: Presets of live runs, the weightiest first.
-PRESETS = ("paper", "scaling", "article", "quick")
+#: Presets of both, the weightiest first.
+PRESETS = ("exact", "exact_scaling", "paper", "scaling", "article", "quick")
 
 
 def beside(summaries: Sequence[Summary]) -> list[Row]:
@@ -61,9 +61,8 @@ def _newest(
     ]
     if architecture:
         found = [s for s in found if _architecture(s) == architecture]
-    if backend != BACKEND:
-        ranked = [p for p in PRESETS if any(s["preset"] == p for s in found)]
-        found = [s for s in found if ranked and s["preset"] == ranked[0]]
+    ranked = [p for p in PRESETS if any(s["preset"] == p for s in found)]
+    found = [s for s in found if ranked and s["preset"] == ranked[0]]
     return max(found, key=lambda s: str(s["run"]), default=None)
 
 

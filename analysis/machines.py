@@ -28,7 +28,7 @@ from analysis.measures import LEFT_ALONE, Measures
 from analysis.pooled import decide, over_means
 from analysis.sessions import HELD, MACHINE, machine_key, plain
 from analysis.tables import machines as tables
-from analysis.write import put, put_json
+from analysis.write import put, put_json, rounded
 
 CHUNK = 8  # runs that a worker takes at a time
 QUANTILES = (0.05, 0.5, 0.95)
@@ -93,7 +93,7 @@ def machines(
         for table in (tables.machines(here), tables.over_machines(group)):
             put(folder / "tables" / f"{table.name}.csv", table.csv())
             put(folder / "tables" / f"{table.name}.md", table.markdown())
-        groups.append(plain(group))
+        groups.append(rounded(plain(group)))
         put_json(folder / "summary.json", groups[-1])
     return {
         "groups": groups,

@@ -32,7 +32,7 @@ from analysis.tables import (
     instrument,
     stability,
 )
-from analysis.write import drop_stale, listed, put, put_json
+from analysis.write import drop_stale, listed, put, put_json, rounded
 
 __all__ = ["process", "process_all", "sentence"]
 
@@ -91,7 +91,8 @@ def process(run_dir: Path | str, out_dir: Path | str, draw: bool = True) -> dict
     drawn, left_out = kinds.make(results, out / "figures") if draw else ([], {})
     files += drawn
     names = sorted(path.relative_to(out).as_posix() for path in files)
-    summary = {**summarise(results), "figures_left_out": left_out, "files": names}
+    found = {**summarise(results), "figures_left_out": left_out, "files": names}
+    summary: dict[str, Any] = rounded(found)
     put_json(out / SUMMARY, summary)
     drop_stale(out, before, names)
     return summary

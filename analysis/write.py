@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+DIGITS = 10
 
 
 def put(path: Path, data: bytes | str) -> Path:
@@ -31,8 +33,23 @@ def put(path: Path, data: bytes | str) -> Path:
 
 
 def put_json(path: Path, value: Any) -> Path:
-    """Write JSON; a NaN in it is an error of ours, never data (ValueError)."""
-    return put(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    """Write JSON, rounded; a NaN in it is an error of ours, never data (ValueError)."""
+    made = json.dumps(rounded(value), indent=1, ensure_ascii=False, allow_nan=False)
+    return put(path, made + "\n")
+
+
+def rounded(value: Any) -> Any:
+    """The same with every float to DIGITS digits: what JSON files hold.
+
+    Libraries add in another order on another processor, and the last digits are of that order.
+    """
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return value
 
 
 def listed(summary: Path) -> list[str]:

@@ -125,8 +125,16 @@ def digest(run: Path) -> str:
 
 
 def read(run: Path) -> Entry:
-    """What a lock would hold of a run. Raises analysis.load.RunError for a damaged one."""
+    """What a lock would hold of a run.
+
+    Raises:
+        analysis.load.RunError: the run is damaged.
+        Problem: it is unfinished, and what is missing would be no difference to anything.
+    """
     loaded = load.load_run(run, brief=True)
+    if not loaded.finished:
+        planned = len(loaded.manifest["plan"]["trials"])
+        raise Problem(f"{run} has {len(loaded.trials)} of {planned} trials: finish it first")
     return Entry(
         digest=digest(run),
         inputs={**loaded.manifest["exact"], "plan": loaded.manifest["plan_hash"]},

@@ -5,7 +5,7 @@
 
 NEEDED=(clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev python3-venv procps)
 WISHED=(python3-bpfcc sysstat) # one collector's need each: without them that one is unavailable, the others go on
-FOR_TESTS=(clang-format shellcheck stress-ng git chromium vagrant)
+FOR_TESTS=(clang-format shellcheck stress-ng git chromium vagrant bpftool)
 EXACT=(qemu-system-x86 qemu-system-arm mmdebstrap debian-archive-keyring) # the exact backend's; tests need them too
 
 debian_like() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }

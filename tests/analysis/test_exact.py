@@ -122,7 +122,8 @@ def test_exact_runs_are_no_session_and_answer_no_live_claim(tmp_path: Path) -> N
 
 def test_exact_instructions_stand_beside_live_time(tmp_path: Path) -> None:
     """The live run takes what it takes; each instruction's share is their quotient."""
-    made.write(tmp_path / "raw" / "processes" / "exact")
+    exact = made.write(tmp_path / "raw" / "processes" / "exact") / "manifest.json"
+    exact.write_text(exact.read_text().replace('"preset": "synthetic"', '"preset": "exact"'))
     live = synthetic.make_plan(made.ARMS, made.LEVELS, 4)
     synthetic.write_run(tmp_path / "raw" / "processes" / "live", live | {"preset": "paper"})
     manifest = tmp_path / "raw" / "processes" / "live" / "manifest.json"
@@ -148,7 +149,8 @@ def test_exact_instructions_stand_beside_live_time(tmp_path: Path) -> None:
     assert drawn == {"instructions-7in"}, "a virtual clock's time is drawn nowhere"
     other = made.write(tmp_path / "raw" / "processes" / "other")
     manifest = other / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"x86_64"', '"aarch64"'))
+    text = manifest.read_text().replace('"preset": "synthetic"', '"preset": "exact"')
+    manifest.write_text(text.replace('"x86_64"', '"aarch64"'))
     index = process_all(tmp_path / "raw", tmp_path / "out", draw=False)
     assert {row["exact_run"] for row in beside.beside(index["runs"])} == {"exact"}
     shutil.rmtree(tmp_path / "raw" / "processes" / "exact")

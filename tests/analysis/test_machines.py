@@ -51,8 +51,8 @@ def test_a_run_is_judged_as_it_is_alone(raw: Path, tmp_path: Path) -> None:
     assert isinstance(found, dict) and found["host"] == "alpha"
     (mine,), (theirs,) = found["contrasts"], whole["contrasts"]
     assert mine["verdict"] == theirs["verdict"] and mine["why"] == theirs["why"]
-    assert mine["ratio"].estimate == theirs["ratio"]["estimate"]
-    assert mine["x"] == theirs["numerator_cost"]["estimate"]
+    assert mine["ratio"].estimate == pytest.approx(theirs["ratio"]["estimate"], rel=1e-9)
+    assert mine["x"] == pytest.approx(theirs["numerator_cost"]["estimate"], rel=1e-9)
     assert not (tmp_path / "out" / "processes" / first.name / "figures").exists()
 
 

@@ -66,12 +66,14 @@ def test_busy_loop_older_than_the_collector_is_in_the_scrapes(
 ) -> None:
     """Loops that never yield and began before the attachment, one per CPU.
 
-    In each scrape but one at most: a hypervisor can take a CPU away for a whole interval.
+    In each scrape but one at most, and those in which the hypervisor had the CPU: it can take it
+    away for whole intervals, and a scrape that it made late leaves the next one next to nothing.
     """
     loops = [workload("spin", "--cpu-ms", 1_000_000) for _ in range(os.cpu_count() or 1)]
     for cpu, loop in enumerate(loops):
         os.sched_setaffinity(loop.pid, {cpu})
     time.sleep(0.2)
+    stolen = _stolen_ns()
     collector = start("sched_switch", 100, "--dump")
     known = -sum(_scheduled_ns(loop.pid) for loop in loops)
     time.sleep(1.6)
@@ -79,9 +81,12 @@ def test_busy_loop_older_than_the_collector_is_in_the_scrapes(
     collector.finish()
     records = collector.records()
     assert len(records) >= 10
+    whole = [record for record in records if record["interval_ns"] > 50_000_000]
+    without = 1 + (_stolen_ns() - stolen) // 50_000_000
     for loop in loops:
-        used = [{pid: ns for pid, _, ns in record["processes"]} for record in records]
-        assert sum(shares.get(loop.pid, 0) == 0 for shares in used) <= 1, (loop.pid, records)
+        used = [{pid: ns for pid, _, ns in record["processes"]} for record in whole]
+        missed = [at for at, shares in enumerate(used) if not shares.get(loop.pid)]
+        assert len(missed) <= without, (loop.pid, missed, [r["interval_ns"] for r in records])
     # the last scrape is up to one interval before the test's own second reading
     reported = sum(collector.cpu_ns(loop.pid) for loop in loops)
     assert 0.8 * known < reported < 1.2 * known

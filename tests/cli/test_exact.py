@@ -77,6 +77,16 @@ def test_another_input_is_named_and_has_a_status_of_its_own(
     assert "the guest's packages: libc6 2.36-9, here 2.39" in said and "MISMATCH" not in said
 
 
+def test_a_run_with_a_trial_missing_is_no_measure_of_another(
+    shipped: tuple[Path, Path], tmp_path: Path
+) -> None:
+    short = make_run(tmp_path, "short")
+    rows = (short / "trials.csv").read_text().splitlines(keepends=True)
+    (short / "trials.csv").write_text("".join(rows[:-1]))
+    with pytest.raises(Problem, match=f"{len(rows) - 2} of {len(rows) - 1} trials: finish it"):
+        exact.judge(short, short, KEY, write=True)
+
+
 def test_what_was_never_shipped_is_a_problem(shipped: tuple[Path, Path]) -> None:
     with pytest.raises(Problem, match=f"nothing is shipped for x/y/z; known: {KEY}"):
         exact.judge(*shipped, "x/y/z")

@@ -17,7 +17,7 @@ def newest_exact(study):
     for folder in sorted((RAW / study).iterdir(), reverse=True):
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         plan = manifest["plan"]
-        if plan.get("backend") == "exact" and plan["guest"].endswith("x86_64"):
+        if manifest["preset"] == "exact" and plan["guest"].endswith("x86_64"):
             with (folder / "trials.csv").open(newline="", encoding="utf-8") as file:
                 rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
             return [row for row in rows if row["block"] != "0"]

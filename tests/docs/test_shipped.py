@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.load import load_run
+from cli import exact, exact_lock
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,6 +24,7 @@ def tracked(folder):
 
 
 RUNS = sorted({path.parent for path in tracked(ROOT / "data" / "raw") if path.name == "trials.csv"})
+SUMMARIES = sorted(path for path in tracked(PROCESSED) if path.match("*/*/summary.json"))
 
 
 def main_run():
@@ -40,6 +42,17 @@ def test_article_paper_and_scaling_of_processes_are_shipped_and_finished():
         presets.setdefault(run.manifest["study"], set()).add(run.manifest["preset"])
     assert presets["processes"] >= {"article", "paper", "scaling"}
     assert "gauges" in presets
+
+
+def test_the_digits_that_are_locked_are_those_of_the_newest_run_of_their_kind():
+    """So that what `./study exact --verify` compares with can be read in the raw rows."""
+    newest_of = {}
+    for path in RUNS:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        if "exact" in manifest:
+            kind = manifest["study"], manifest["preset"], manifest["exact"]["guest"]
+            newest_of[exact_lock.key(*kind)] = exact.digest(path)
+    assert newest_of == {key: exact_lock.load(key).digest for key in exact_lock.known()}
 
 
 def test_the_readme_says_the_sentence_of_its_run_word_for_word():
@@ -85,7 +98,7 @@ def test_what_follows_from_several_runs_is_what_the_shipped_ones_give(shipped_ag
 
 def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     """Written by hand, so held to the summaries, which are held to the raw data."""
-    found = [json.loads(path.read_text()) for path in sorted(PROCESSED.glob("*/*/summary.json"))]
+    found = [json.loads(path.read_text()) for path in SUMMARIES]
     exact = [run for run in found if run.get("preset") == "exact"]
     of = {(run["study"], run["fingerprint"]["architecture"]): run for run in exact}
     said = " ".join(README.split())
@@ -106,15 +119,26 @@ def test_the_readmes_exact_numbers_are_those_of_the_shipped_exact_runs():
     assert f"`run_time_ns` shows {shown}; an empty program" in said
     assert f"leaves the same {instructions('empty_switch_perf', 'residual')} unseen" in said
     assert f"that gap is {instructions('empty_switch', 'residual')} (" in said
+    slopes = {
+        row["arm"]: row
+        for row in table(newest("processes", "exact_scaling"), "instructions_per_process")
+    }
+    said, slope = said.replace("−", "-"), "instructions_per_process_and_scrape"
+    for arm in ("proc_stat", "proc_stat_tuned", "top", "task_iter"):
+        assert f" {float(slopes[arm][slope]):,.0f}" in said
+    for arm in (published, "sched_switch"):
+        least, most = (float(slopes[arm][f"{slope}_{end}"]) for end in ("least", "greatest"))
+        assert f"{float(slopes[arm][slope]):.1f} [{least:.1f} to {most:.1f}]" in said
 
 
 def newest(study, preset, architecture="x86_64"):
     """The newest shipped run, as a path below data/processed."""
     found = [
         path.parent.relative_to(PROCESSED).as_posix()
-        for path in sorted(PROCESSED.glob(f"{study}/*/summary.json"))
+        for path in SUMMARIES
         for run in [json.loads(path.read_text())]
-        if run["preset"] == preset and run["fingerprint"]["architecture"] == architecture
+        if (run.get("study"), run.get("preset")) == (study, preset)
+        and run.get("fingerprint", {}).get("architecture") == architecture
     ]
     return found[-1]
 
