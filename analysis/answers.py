@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.cores import accuracy as core_accuracy
 from analysis.external import HOOK, paired_difference
 from analysis.fidelity import errors, failed
 from analysis.load import Run
@@ -149,5 +150,8 @@ def sleeping(run: Run, lines: list[Line], fidelity: list[Entry]) -> Entry | None
 
 def answers(run: Run, lines: list[Line], fidelity: list[Entry]) -> dict[str, Entry]:
     """By claim; a claim that the run does not speak to is left out."""
-    found = {"CORE-13": accuracy(run), "PROC-7": sleeping(run, lines, fidelity)}
+    found = {
+        "CORE-13": core_accuracy.answer(run) or accuracy(run),
+        "PROC-7": sleeping(run, lines, fidelity),
+    }
     return {claim: entry for claim, entry in found.items() if entry is not None}

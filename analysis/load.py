@@ -8,7 +8,7 @@ import io
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis import exclusion
 from analysis.order import in_order
-from analysis.schema import columns, file_of, frame_schema, holds, schema, versions
+from analysis.schema import DTYPES, columns, file_of, frame_schema, holds, schema, versions
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
 PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace", "workload"]
@@ -52,6 +52,7 @@ class Run:
     finished: bool
     excluded: tuple[exclusion.Excluded, ...] = ()
     disturbances: tuple[str, ...] = ()
+    cores: pd.DataFrame = field(default_factory=lambda: _empty("cores"))
 
     @property
     def name(self) -> str:
@@ -303,12 +304,26 @@ def load_run(path: Path | str, brief: bool = False) -> Run:
     kept, left_out = exclusion.apply(manifest["plan"], trials)
     doubts = () if brief else tuple(exclusion.warnings(manifest["plan"], trials, left_out))
     if brief or (not finished and not (path / file_of("scrapes")).exists()):
-        names = {c["name"]: pd.Series(dtype="Int64") for c in columns("scrapes")}
-        return Run(path, manifest, kept, pd.DataFrame(names), finished, left_out, doubts)
-    scrapes, lines = _table(path, "scrapes", version)
-    known = scrapes["trial"].isin(trials["trial"]).to_numpy(dtype=bool)
+        return Run(path, manifest, kept, _empty("scrapes"), finished, left_out, doubts)
+    scrapes = _of_trials(path, "scrapes", version, trials, finished)
+    cores = _empty("cores")
+    if (trials["kind"] == "cores").any() and (path / file_of("cores")).exists():
+        cores = _of_trials(path, "cores", version, trials, finished)
+    return Run(path, manifest, kept, scrapes, finished, left_out, doubts, cores)
+
+
+def _empty(table: str) -> pd.DataFrame:
+    return pd.DataFrame({c["name"]: pd.Series(dtype=DTYPES[c["type"]]) for c in columns(table)})
+
+
+def _of_trials(
+    path: Path, table: str, version: int, trials: pd.DataFrame, finished: bool
+) -> pd.DataFrame:
+    """A table of samples, each of which has to be of a trial with a row of its own."""
+    samples, lines = _table(path, table, version)
+    known = samples["trial"].isin(trials["trial"]).to_numpy(dtype=bool)
     if finished and not known.all():
         at = int((~known).argmax())
-        cause = f"trial {scrapes['trial'].iloc[at]} has no row in {file_of('trials')}"
-        raise _fail(path / file_of("scrapes"), lines[at], cause, AGAIN)
-    return Run(path, manifest, kept, scrapes, finished, left_out, doubts)
+        cause = f"trial {samples['trial'].iloc[at]} has no row in {file_of('trials')}"
+        raise _fail(path / file_of(table), lines[at], cause, AGAIN)
+    return samples

@@ -23,8 +23,9 @@ from analysis import workers
 from analysis.contrasts import evaluate
 from analysis.crossover.conditions import has_points
 from analysis.exact import BACKEND
+from analysis.levels import at
 from analysis.load import RunError, find_runs, load_run
-from analysis.measures import LEFT_ALONE, Measures
+from analysis.measures import Measures
 from analysis.pooled import decide, over_means
 from analysis.sessions import HELD, MACHINE, machine_key, plain
 from analysis.tables import machines as tables
@@ -59,7 +60,7 @@ def brief(run_dir: Path) -> Summary | str:
     for e in evaluate(Measures(run), beside=()):
         keys = ("id", "numerator", "denominator", "statistics", "measure", "verdict", "why")
         entry = {key: e[key] for key in keys}
-        entry["processes"] = None if e["level"] == LEFT_ALONE else e["level"]
+        entry |= at(e["level"])
         entry["titles"] = [run.title(e[side]) for side in ("numerator", "denominator")]
         if (c := e["comparison"]) is not None:
             entry |= {"x": c.numerator.estimate, "y": c.denominator.estimate}

@@ -70,7 +70,8 @@ MEASURES = {
 ON = ("published", "agent_on", "bpf_run", "self_timed", "runs_per_s", "ns_per_run")  # statistics
 
 
-COLUMNS = ["arm", "processes_target", "point", "replica", "statistics", "block", "processes"]
+COLUMNS = ["arm", "processes_target", "point", "stress_threads", "replica", "statistics", "block"]
+COLUMNS += ["processes"]
 COLUMNS += ["window_ns", "agent_ns", "bpf_run_ns", "bpf_run_count", "busy_ns", "switches"]
 COLUMNS += ["kernel_ns", "kernel_life_ns"]
 

@@ -35,6 +35,21 @@ def article_of(study: str) -> dict[str, Any] | None:
     return None
 
 
+def number_of(study: str, measure: str, threads: int | None) -> dict[str, float]:
+    """What a source printed of one measure of its table beside so many threads.
+
+    Keys ratio, top and ebpf, as far as it gives them; empty for another study or measure.
+    """
+    found: dict[str, float] = {}
+    for claim in ledger().claims:
+        c = claim.criterion
+        if (c["study"], c.get("measure"), c.get("stress_threads")) != (study, measure, threads):
+            continue
+        for name, value in claim.published.items():
+            found[name.partition("_")[0]] = value
+    return found
+
+
 def claim_at(study: str, level: int) -> dict[str, Any] | None:
     """The article's claim about a process level (LEFT_ALONE: the machine as it is)."""
     article = article_of(study)

@@ -25,6 +25,7 @@ from analysis.summary import summarise
 from analysis.tables import (
     accounts,
     article,
+    cores,
     costs,
     crossover,
     exact,
@@ -43,6 +44,9 @@ TABLES = (
     article.article,
     costs.arms,
     costs.parts,
+    cores.source,
+    cores.core_accuracy,
+    cores.threads,
     exact.instructions_per_scrape,
     exact.instructions_per_process,
     exact.exact_contrasts,

@@ -18,6 +18,8 @@ from analysis import (
     scaling,
     stability,
 )
+from analysis.cores import accuracy as core_accuracy
+from analysis.cores import own, threads
 from analysis.crossover import outcome
 from analysis.crossover.conditions import has_points
 from analysis.crossover.outcome import Crossover
@@ -53,6 +55,11 @@ class Results:
     exact_contrasts: list[dict[str, Any]]
     lines: list[scaling.Line]
     warnings: list[str]
+    own: list[dict[str, Any]]
+    own_ratios: list[dict[str, Any]]
+    core_accuracy: list[dict[str, Any]]
+    core_contrasts: list[dict[str, Any]]
+    thread_lines: list[dict[str, Any]]
     crossover: Crossover | None = None
 
     @property
@@ -139,9 +146,10 @@ def compute(run: Run) -> Results:
     """Run every part of the analysis on one run."""
     measures = Measures(run)
     pointed = has_points(run)  # no line through points that differ in more than processes
+    pressed = threads.has_stress(measures)
     lines = [
         line
-        for arm in ([] if pointed else measures.arms)
+        for arm in ([] if pointed or pressed else measures.arms)
         for measure in ("headline", "published")
         if (line := scaling.fit(measures, arm, measure)) is not None
     ]
@@ -174,5 +182,10 @@ def compute(run: Run) -> Results:
         warnings=checks.warnings(run)
         + noise.warnings(measures)
         + (outcome.warnings(crossover) if crossover else []),
+        own=own.cells(run),
+        own_ratios=own.ratios(run),
+        core_accuracy=core_accuracy.cells(run),
+        core_contrasts=core_accuracy.compared(run),
+        thread_lines=threads.lines(measures),
         crossover=crossover,
     )

@@ -67,10 +67,6 @@ def _comparison(c: Comparison | None) -> dict[str, Any]:
     }
 
 
-def _processes(level: int) -> int | None:
-    return levels.processes_of(level)
-
-
 def _cells(r: Results) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for level in [] if r.has_points else r.levels:
@@ -79,7 +75,7 @@ def _cells(r: Results) -> list[dict[str, Any]]:
             entry: dict[str, Any] = {
                 "arm": arm,
                 "title": r.run.title(arm),
-                "processes": _processes(level),
+                **levels.at(level),
                 "published": {
                     "mean": float(published.mean()) if len(published) else None,
                     "sd": float(published.std(ddof=0)) if len(published) else None,
@@ -128,7 +124,7 @@ def _main(r: Results) -> dict[str, Any] | None:
         }
     return {
         **sides,
-        "processes": _processes(level),
+        "processes": levels.processes_of(level),
         "interval_ms": r.run.plan.get("interval_ms"),
         "measure": measure,
         "ratio": _interval(c.ratio) if c and c.blocks and not wrong else None,
@@ -160,7 +156,7 @@ def summarise(r: Results) -> dict[str, Any]:
         "seed": run.plan.get("seed"),
         "interval_ms": run.plan.get("interval_ms"),
         "blocks": blocks,
-        "levels": [_processes(level) for level in ([] if r.has_points else r.levels)],
+        "levels": [levels.processes_of(level) for level in ([] if r.has_points else r.levels)],
         "main": _main(r),
         "cells": _cells(r),
         "contrasts": [
@@ -218,9 +214,32 @@ def summarise(r: Results) -> dict[str, Any]:
                 "largest_relative_misfit": line.misfit,
             }
             for line in r.lines
+        ]
+        + [
+            {
+                "arm": line["arm"],
+                "measure": "headline",
+                "ns_per_thread_and_scrape": _interval(line["per_thread"]),
+                "intercept_percent_core": _interval(line["intercept"]),
+                "largest_relative_misfit": line["misfit"],
+            }
+            for line in r.thread_lines
         ],
         "warnings": r.warnings,
     }
+    if r.own or r.core_accuracy:
+        summary["cores"] = {
+            "own": [_at_level(e) for e in r.own],
+            "ratios": [
+                {
+                    **_at_level({k: v for k, v in e.items() if k != "comparison"}),
+                    **_comparison(e["comparison"]),
+                }
+                for e in r.own_ratios
+            ],
+            "accuracy": _plain(r.core_accuracy),
+            "compared": _plain(r.core_contrasts),
+        }
     if r.crossover is not None:
         summary["crossover"] = crossover.summary(r.crossover)
     return {**summary, "sentence": sentence(summary)}

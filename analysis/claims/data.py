@@ -54,6 +54,7 @@ CRITERION: Shape = {"rule": str, "study": str, "presets": list}
 MODEL: Shape = {"study": str, "presets": list, "interval_s?": (int, float)}
 PAIR: Shape = {"hook": str, "polling": str}
 LINE: Shape = {"rising": str, "flat": str, "slope": str, "model?": dict}
+OF_TABLE: Shape = {"measure": str, "stress_threads": int, "architecture?": str}
 RULES: Mapping[str, Shape] = {
     "ratio": {"contrast": dict, "expect": list, "value": str, "beside?": str},
     "direction": {"contrast": dict, "expect": list},
@@ -65,6 +66,8 @@ RULES: Mapping[str, Shape] = {
     "left_out": {"arm": str, "processes": int},
     "bound": {"search": list, "pairs": list, "never": str},
     "accuracy": {"arm": str, "also": dict},
+    "published_ratio": {**OF_TABLE, "expect": list, "value": str},
+    "published_level": {**OF_TABLE, "values": dict},
     "frontier": {"pair": dict, "processes": int, "interval_s": (int, float)},
 }
 

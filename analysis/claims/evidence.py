@@ -172,7 +172,8 @@ def slope(run: Mapping[str, Any], arm: str, name: str, scale: float, unit: str) 
     value = as_interval(entry.get(name) if entry else None)
     if value.low is None or value.high is None:
         return None
-    place = Place(folder_of(run), "scaling", where, name, scale)
+    table = "threads" if "thread" in name else "scaling"
+    place = Place(folder_of(run), table, where, name, scale)
     return Measured(value.scaled(scale), unit, place, (str(run["run"]),))
 
 

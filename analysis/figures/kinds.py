@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from analysis.figures import (
     accounts,
+    core_accuracy,
     exact,
     fidelity,
     fit,
@@ -21,7 +22,9 @@ from analysis.figures import (
     points,
     scaling,
     slices,
+    source_table,
     strips,
+    threads,
 )
 from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
@@ -57,7 +60,14 @@ OF_TRUTH = {"accounts_of_one_cost": accounts, "accuracy": fidelity, "instruction
 # Of design points: the map, cuts through it, and how far the model is off.
 OF_POINTS: dict[str, Any] = {"map": frontier, "slices": slices, "model_fit": fit}
 
-OF_RUNS: dict[str, Any] = {**OF_TRUTH, **OF_POINTS}
+# Of the tools that watch the CPUs: the source's table, cost against threads, what each one says.
+OF_CORES: dict[str, Any] = {
+    "source_table": source_table,
+    "cost_vs_threads": threads,
+    "core_accuracy": core_accuracy,
+}
+
+OF_RUNS: dict[str, Any] = {**OF_TRUTH, **OF_POINTS, **OF_CORES}
 
 
 def takes_time(r: Results) -> bool:

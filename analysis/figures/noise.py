@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.figures.style import BLACK, GREY, KERNEL, READER, RULE, new_figure
+from analysis.levels import at, of_entry
 from analysis.measures import LEFT_ALONE, level_text
 from analysis.repetition import percent_of_mean
 from analysis.results import Results
@@ -36,7 +37,7 @@ def plotted(r: Results) -> list[Row]:
         if e["statistics"] != state or s.scrape_share is None:
             continue
         base: Row = {"kind": "share", "arm": e["arm"], "title": r.run.title(e["arm"])}
-        base |= {"processes": None if level == LEFT_ALONE else level, "statistics": state}
+        base |= {**at(level), "statistics": state}
         cv = percent_of_mean(s, s.observed)
         for part, share in zip(PARTS, (s.scrape_share, 1 - s.scrape_share), strict=True):
             rows.append({**base, "part": part, "value": 100 * share, "cv_percent": cv})
@@ -112,8 +113,8 @@ def caption(r: Results, rows: list[Row]) -> str:
     text = ""
     shares = [row for row in rows if row["kind"] == "share"]
     if shares:
-        level = shares[0]["processes"]
-        where = "" if level is None else f" at {level_text(int(level))}"
+        level = of_entry(shares[0])
+        where = "" if level == LEFT_ALONE else f" at {level_text(level)}"
         text += (
             f"Where the scatter of the reader's CPU{where} arises, kernel statistics "
             f"{shares[0]['statistics']}: shares of the variance of a block's mean, from unbiased "

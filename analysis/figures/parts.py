@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from analysis.external import NULL_AGENT, in_other_tasks
 from analysis.figures.points import row_level, shown_levels
 from analysis.figures.style import BLACK, GREY, KERNEL, READER, SLEEP, looks, new_figure
+from analysis.levels import at
 from analysis.measures import LEFT_ALONE, MEASURES, NOT_PLANNED, level_text
 from analysis.results import Results
 from analysis.statistics.intervals import fieller
@@ -47,7 +48,7 @@ def plotted(r: Results) -> list[Row]:
         for arm in r.arms:
             if arm == NULL_AGENT:
                 continue
-            base: Row = {"processes": None if level == LEFT_ALONE else level, "arm": arm}
+            base: Row = {**at(level), "arm": arm}
             base |= {"title": r.run.title(arm), "measure": whole}
             total = r.measures.get(whole, arm, level)
             if total.empty:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.figures.style import BLACK, GREY, RULE, log_limits, log_ticks, looks, new_figure
+from analysis.levels import at, of_entry
 from analysis.measures import LEFT_ALONE, NOT_PLANNED, level_text
 from analysis.published import article_of, claim_at
 from analysis.results import Results
@@ -20,7 +21,7 @@ MOST_PANELS = 3
 
 def row_level(row: Row) -> int:
     """The level a row belongs to; its CSV field is empty where the processes are left alone."""
-    return LEFT_ALONE if row["processes"] is None else int(row["processes"])
+    return of_entry(row)
 
 
 def shown_levels(r: Results, *measures: str) -> list[int]:
@@ -38,7 +39,7 @@ def plotted(r: Results) -> list[Row]:
     for level in shown_levels(r):
         claim = claim_at(r.run.study, level)
         for arm in r.arms:
-            base: Row = {"processes": None if level == LEFT_ALONE else level, "arm": arm}
+            base: Row = {**at(level), "arm": arm}
             base["title"] = r.run.title(arm)
             reasons = []
             for measure in METHODS:

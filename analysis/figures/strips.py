@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 
 from analysis.figures.points import MOST_PANELS, row_level, shown_levels
 from analysis.figures.style import RULE, log_limits, log_ticks, looks, new_figure
+from analysis.levels import at, of_rows
 from analysis.measures import LEFT_ALONE, level_text
 from analysis.results import Results
 
@@ -23,11 +24,11 @@ def plotted(r: Results) -> list[Row]:
     cost = cost[cost["statistics"] == state].sort_values("trial")
     rows: list[Row] = []
     for level in shown_levels(r, "agent", "agent_on"):
-        here = cost[cost["processes_target"].fillna(LEFT_ALONE) == level]
+        here = cost[of_rows(cost) == level]
         for trial in here.to_dict("records"):
             rows.append(
                 {
-                    "processes": None if level == LEFT_ALONE else level,
+                    **at(level),
                     "statistics": state,
                     "trial": int(trial["trial"]),
                     "block": int(trial["block"]),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analysis import contrasts
+from analysis import contrasts, levels
 from analysis.measures import NOT_PLANNED, level_text
 from analysis.published import article_of, claim_at
 from analysis.results import Results
-from analysis.tables.costs import Row, level_cell, make_table, mean_sd, plus_minus, ratio_text
+from analysis.tables.costs import Row, make_table, mean_sd, plus_minus, ratio_text
 from analysis.text import NOTHING, Table, ends, interval, p_text
 
 METHODS = ("published", "headline", "headline_net")
@@ -66,7 +66,7 @@ def article(r: Results) -> Table | None:
         claim = claim_at(r.run.study, level)
         if claim is None and len(r.levels) > 2:
             continue  # a scaling run's other levels are in its own table
-        row: Row = {"processes": level_cell(level), "claim": claim and claim["id"]}
+        row: Row = {**levels.at(level), "claim": claim and claim["id"]}
         line = [level_text(level)]
         for measure in METHODS:
             costs, text = _costs(r, arms, level, measure)

@@ -28,10 +28,6 @@ def make_table(
     return Table(name, keys, values, head, shown, [note for note in notes if note])
 
 
-def level_cell(level: int) -> int | None:
-    return levels.processes_of(level)
-
-
 def mean_sd(values: Any) -> tuple[float | None, float | None]:
     array = np.asarray(values, dtype=np.float64)
     return (float(array.mean()), float(array.std(ddof=0))) if len(array) else (None, None)
@@ -56,7 +52,7 @@ def arms(r: Results) -> Table:
     shown: list[list[str]] = []
     for level in r.levels:
         for arm in r.arms:
-            row: Row = {"arm": arm, "title": r.run.title(arm), "processes": level_cell(level)}
+            row: Row = {"arm": arm, "title": r.run.title(arm), **levels.at(level)}
             published = r.measures.get("published", arm, level)
             row["published_mean"], row["published_sd"] = mean_sd(published)
             row["published_n"] = len(published)
@@ -122,7 +118,7 @@ def parts(r: Results) -> Table:
                 continue
             about = r.run.arms[arm]
             fields = [str(field) for field in about.get("fields") or []]
-            row: Row = {"arm": arm, "title": r.run.title(arm), "processes": level_cell(level)}
+            row: Row = {"arm": arm, "title": r.run.title(arm), **levels.at(level)}
             row |= {"language": about.get("language"), "fields": " ".join(fields)}
             for measure in ("agent", "bpf_run", "self_timed", "system"):
                 row |= ends(measure, r.interval(measure, arm, level))

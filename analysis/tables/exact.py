@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis import levels
 from analysis.exact import BLIND, NAMES, Digits
 from analysis.results import Results
-from analysis.tables.costs import Row, level_cell, make_table
+from analysis.tables.costs import Row, make_table
 from analysis.text import NOTHING, Table, number
 
 PLACES = ("user", "kernel", "bpf", "agent", "elsewhere")
@@ -30,6 +30,14 @@ def shown(value: Digits, digits: int = 6) -> str:
     return text if not spread else f"{text} ± {number(spread / 2, 2)} %"
 
 
+def _level(level: int) -> str:
+    """In a column of processes: their number alone, anything else in words."""
+    count = levels.processes_of(level)
+    if count is not None:
+        return f"{count:,}"
+    return NOTHING if level == levels.LEFT_ALONE else levels.text(level)
+
+
 def instructions_per_scrape(r: Results) -> Table | None:
     """Every arm at every process count. None for a run that counts no instructions."""
     if not r.exact:
@@ -37,13 +45,13 @@ def instructions_per_scrape(r: Results) -> Table | None:
     rows: list[Row] = []
     text: list[list[str]] = []
     for e in r.exact:
-        row: Row = {"arm": e["arm"], "title": e["title"], "processes": level_cell(e["level"])}
+        row: Row = {"arm": e["arm"], "title": e["title"], **levels.at(e["level"])}
         row["statistics"] = e["statistics"]
         for part in NAMES:
             row |= columns(f"{part}_instructions", e[part])
         row |= {"range_percent": e["total"].range_percent, "perturbations": e["total"].n}
         rows.append(row)
-        level = NOTHING if row["processes"] is None else f"{row['processes']:,}"
+        level = _level(e["level"])
         parts = [shown(e[part], 4).split(" ±")[0] for part in PLACES]
         text.append(
             [e["title"], level, e["statistics"], shown(e["total"]), *parts, str(e["total"].n)]
@@ -80,9 +88,6 @@ def exact_contrasts(r: Results) -> Table | None:
         row |= {**levels.at(e["level"]), **columns("ratio", e["ratio"])}
         rows.append({**row, "verdict": e["verdict"], "text": e["text"]})
         names = [r.run.title(e[side]) for side in ("numerator", "denominator")]
-        count = levels.processes_of(e["level"])
-        level = f"{count:,}" if count is not None else NOTHING
-        level = levels.text(e["level"]) if levels.point_of(e["level"]) else level
-        text.append([*names, level, shown(e["ratio"], 5), e["verdict"], e["text"]])
+        text.append([*names, _level(e["level"]), shown(e["ratio"], 5), e["verdict"], e["text"]])
     head = ["instructions of", "over those of", "processes", "ratio", "verdict", "why"]
     return make_table("exact_contrasts", rows, head, text, NOTE)

@@ -8,7 +8,7 @@ from analysis.levels import at
 from analysis.measures import MEASURES, level_text
 from analysis.noise import PROJECTED_BLOCKS
 from analysis.results import Results
-from analysis.tables.costs import Row, level_cell, make_table
+from analysis.tables.costs import Row, make_table
 from analysis.text import NOTHING, Table, ends, interval, number
 from analysis.workloads import in_words
 
@@ -87,7 +87,7 @@ def crosscheck(r: Results) -> Table:
     rows: list[Row] = []
     shown: list[list[str]] = []
     for e in r.crosscheck:
-        row: Row = {"arm": e["arm"], "processes": level_cell(e["level"])}
+        row: Row = {"arm": e["arm"], **at(e["level"])}
         for name in ("headline", "published", "residual"):
             row |= ends(f"{name}_percent_core", e[name])
         row |= ends("statistics_ns_per_run", e["per_run"])
