@@ -38,6 +38,7 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, samples: list[Row
         ):
             row.update(setup_ns=setup_ns, processes=machine.processes())
             began = time.monotonic_ns()
+            _discard(collector)
             with workloads.started(words) as process:
                 lines = _listen(collector, began + _lasts_ns(trial))
                 collector.check_alive()
@@ -79,6 +80,13 @@ def _load(trial: dict[str, Any], build: str) -> list[str]:
 def _lasts_ns(trial: dict[str, Any]) -> int:
     """How long the tool is listened to."""
     return round(1e9 * trial["window_s"] + 1e6 * trial["interval_ms"])
+
+
+def _discard(collector: Collector) -> None:
+    """Forget what the tool printed before anybody listened: nobody knows when."""
+    while collector.output is not None and select.select([collector.output], [], [], 0)[0]:
+        if not os.read(collector.output, 1 << 16):
+            return
 
 
 def _listen(collector: Collector, until_ns: int) -> list[core_reports.Line]:
