@@ -51,7 +51,11 @@ def printed(how: str, lines: Iterable[Line]) -> list[Report]:
     The first one is left out, since it has none before it; top's tells of the time since boot.
     """
     found = _of_top(lines) if how == "top" else _of_mpstat(lines)
-    return [Report(before, at, active) for (before, _), (at, active) in itertools.pairwise(found)]
+    return [
+        Report(before, at, active)
+        for (before, _), (at, active) in itertools.pairwise(found)
+        if before < at
+    ]
 
 
 def _of_top(lines: Iterable[Line]) -> list[tuple[int, dict[int, float]]]:

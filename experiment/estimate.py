@@ -32,12 +32,16 @@ EVENT_S = {
 BOOT_S = 14.0
 EMULATED = 4.0
 _CORES = 2
-#: Of a design point, whose load keeps the guest busy: instructions that a host's core emulates in a
+#: Of a trial whose load keeps the guest busy: instructions that a host's core emulates in a
 #: second, and those that the guest takes for a second of idling, a switch of the load, reading
 #: /proc of a process, and starting and ending one.
 EMULATED_PER_S = 6e7
 IDLE_INSTRUCTIONS, SWITCH_INSTRUCTIONS = 1.5e6, 7e3
 READ_INSTRUCTIONS, FORK_INSTRUCTIONS = 3.2e4, 2.5e5
+#: Switches a second of each thread that presses the scheduler: it sleeps for 10 ms, and wakes up.
+STRESS_SWITCHES_PER_S = 150
+#: Processes of the guest itself.
+PRESENT_IN_GUEST = 40
 #: A change of the load of context switches, and what each of its tasks adds.
 LOAD_CHANGE_S = 0.3
 PER_TASK_S = 1 / 3000
@@ -117,7 +121,7 @@ def minutes(
             state = {}
             seconds += BOOT_S * EMULATED
         arm = arms.get(trial["arm"])
-        if exact and "point" in trial:
+        if exact and ("point" in trial or "stress_threads" in trial):
             seconds += EMULATED * _emulation_seconds(state, trial, arm)
             continue
         seconds += _change_seconds(state, trial) + trial_seconds(trial, arm)
@@ -148,13 +152,17 @@ def _emulation_seconds(
 ) -> float:
     """What a trial of a design point takes of one of the host's cores."""
     lasts = trial_seconds(trial, arm)
-    each: float = IDLE_INSTRUCTIONS + trial["switches_per_s"] * SWITCH_INSTRUCTIONS
+    stress = trial.get("stress_threads", 0)
+    processes = trial["processes"] or PRESENT_IN_GUEST + stress
+    switches = trial.get("switches_per_s", stress * STRESS_SWITCHES_PER_S)
+    each: float = IDLE_INSTRUCTIONS + switches * SWITCH_INSTRUCTIONS
     instructions: float = lasts * each
     if arm and arm["source"] == "proc":
         scrapes = lasts * 1000 / trial["interval_ms"]
-        instructions += scrapes * trial["processes"] * READ_INSTRUCTIONS
+        instructions += scrapes * processes * READ_INSTRUCTIONS
     if _change_seconds(state, trial):
-        instructions += trial["processes"] * trial["threads_per_process"] * FORK_INSTRUCTIONS
+        threads = trial.get("threads_per_process", 1)
+        instructions += (trial["processes"] or stress) * threads * FORK_INSTRUCTIONS
     return instructions / EMULATED_PER_S
 
 

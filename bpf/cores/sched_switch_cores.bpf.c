@@ -3,7 +3,11 @@
  * Time for which each CPU is active, noted where a CPU begins or ends to idle.
  *
  * A switch from one task to another changes nothing: the CPU is active before and after. Only those
- * from and to the idle task (pid 0, one for each CPU) read the clock and write a word.
+ * from and to the idle task (pid 0, one for each CPU) read the clock and write to a cache line.
+ *
+ * Some kernels do not report every switch. A CPU that idles without having been seen to begin with it
+ * would be taken for active; when it is seen to cease, what the scheduler billed to the task that it ran
+ * before is put in place of that time.
  */
 #include "kernel.h"
 #include "sched_switch_cores.h"
@@ -16,11 +20,31 @@ struct {
 	__type(value, struct core_record);
 } cores SEC(".maps");
 
+static __always_inline void begin(struct core_record *core, struct task_struct *task, __u64 now)
+{
+	core->began = now;
+	core->task = (__u64)task;
+	core->used = task->se.sum_exec_runtime;
+	WRITE_ONCE(core->active, core->active - (__s64)now);
+}
+
+/* Back to idle, with no more than the task has run; the task may be gone: then it is any number. */
+static __noinline void correct(struct core_record *core, __u64 now)
+{
+	struct task_struct *task = (void *)core->task;
+	__u64 lasted = now - core->began;
+	__u64 ran = BPF_CORE_READ(task, se.sum_exec_runtime) - core->used;
+
+	core->missed++;
+	WRITE_ONCE(core->active,
+		   core->active + (__s64)(core->began + (ran < lasted ? ran : lasted)));
+}
+
 static __always_inline int account(struct task_struct *prev, struct task_struct *next)
 {
 	bool idles = !next->pid;
 	struct core_record *core;
-	__s64 now;
+	__u64 now;
 	__u32 id;
 
 	if (idles == !prev->pid)
@@ -29,12 +53,16 @@ static __always_inline int account(struct task_struct *prev, struct task_struct 
 	core = bpf_map_lookup_elem(&cores, &id);
 	if (!core)
 		return 0;
-	if (idles == (core->active >= 0)) {
-		core->missed++;
-		return 0;
-	}
 	now = bpf_ktime_get_ns();
-	WRITE_ONCE(core->active, core->active + (idles ? now : -now));
+	if (!idles) {
+		if (core->active < 0)
+			correct(core, now);
+		begin(core, next, now);
+	} else if (core->active < 0) {
+		WRITE_ONCE(core->active, core->active + (__s64)now);
+	} else {
+		core->missed++;
+	}
 	return 0;
 }
 
@@ -59,9 +87,10 @@ int seed(void *ctx)
 {
 	__u32 id = bpf_get_smp_processor_id();
 	struct core_record *core = bpf_map_lookup_elem(&cores, &id);
+	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (core && core->active >= 0 && bpf_get_current_task_btf()->pid)
-		WRITE_ONCE(core->active, core->active - (__s64)bpf_ktime_get_ns());
+	if (core && core->active >= 0 && task->pid)
+		begin(core, task, bpf_ktime_get_ns());
 	return 0;
 }
 

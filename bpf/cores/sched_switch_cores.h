@@ -12,8 +12,11 @@
  */
 struct core_record {
 	__s64 active;
+	__u64 began;  /* when it last ceased to idle */
+	__u64 task;   /* what it ran then: nothing but an address */
+	__u64 used;   /* by that task until then, ns */
 	__u64 missed; /* changes that the kernel did not report */
-	__u64 unused[6];
+	__u64 unused[3];
 };
 
 #endif

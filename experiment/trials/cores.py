@@ -14,9 +14,12 @@ from experiment.trials.common import COUNTERS, Row, Setting, running
 
 #: The load outlasts the window by so many intervals, so that a last report still falls into it.
 _BEYOND = 1.6
-_SCHEDSTAT = "/proc/schedstat"
-_PER_CPU = "/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu"
-_PER_CPU_JOINT = "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage_percpu"
+#: Where the kernel accounts what ran on each CPU, to the nanosecond.
+_ACCOUNTS = (
+    "/proc/schedstat",
+    "/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu",
+    "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage_percpu",
+)
 
 
 def measure(trial: dict[str, Any], setting: Setting, row: Row, samples: list[Row]) -> None:
@@ -38,6 +41,7 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, samples: list[Row
         ):
             row.update(setup_ns=setup_ns, processes=machine.processes())
             began = time.monotonic_ns()
+            _discard(collector)
             with workloads.started(words) as process:
                 lines = _listen(collector, began + _lasts_ns(trial))
                 collector.check_alive()
@@ -58,14 +62,17 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, samples: list[Row
         raise Failed("no report lies wholly within the load's time")
 
 
+def account_of_cpus() -> str | None:
+    """The file that tells what ran on each CPU; None where this kernel has none."""
+    return next((path for path in _ACCOUNTS if os.access(path, os.R_OK)), None)
+
+
 def _load(trial: dict[str, Any], build: str) -> list[str]:
     """The command of the duty cycle. Raises Unavailable where a CPU's other use is not known."""
-    account = next(
-        (p for p in (_SCHEDSTAT, _PER_CPU, _PER_CPU_JOINT) if os.access(p, os.R_OK)), None
-    )
+    account = account_of_cpus()
     if account is None:
         raise Unavailable(
-            f"neither {_SCHEDSTAT} (CONFIG_SCHEDSTATS) nor cpuacct.usage_percpu of cgroup v1 is"
+            "neither /proc/schedstat (CONFIG_SCHEDSTATS) nor cpuacct.usage_percpu of cgroup v1 is"
             " here: what else ran on a CPU cannot be known"
         )
     seconds = -(-int(1000 * trial["window_s"] + _BEYOND * trial["interval_ms"]) // 1000)
@@ -79,6 +86,13 @@ def _load(trial: dict[str, Any], build: str) -> list[str]:
 def _lasts_ns(trial: dict[str, Any]) -> int:
     """How long the tool is listened to."""
     return round(1e9 * trial["window_s"] + 1e6 * trial["interval_ms"])
+
+
+def _discard(collector: Collector) -> None:
+    """Forget what the tool printed before anybody listened: nobody knows when."""
+    while collector.output is not None and select.select([collector.output], [], [], 0)[0]:
+        if not os.read(collector.output, 1 << 16):
+            return
 
 
 def _listen(collector: Collector, until_ns: int) -> list[core_reports.Line]:

@@ -15,7 +15,9 @@ def test_every_column_says_what_it_is() -> None:
         names = [column["name"] for column in columns(table)]
         assert len(names) == len(set(names))
         for column in columns(table):
-            assert column["type"] in ("integer", "number", "string") and column["meaning"].endswith(".")
+            assert column["type"] in ("integer", "number", "string") and column["meaning"].endswith(
+                "."
+            )
             assert isinstance(column["required"], bool)
             if column["name"].endswith("_ns"):
                 assert column["unit"] == "ns"

@@ -52,8 +52,8 @@ def test_top_says_of_each_cpu_what_its_idle_column_leaves(
     for second, idle in enumerate(reports):
         entries = [top_cpu(str(cpu), tenth, 0, mark) for cpu, tenth in idle.items()]
         cpus = "\n".join(
-                "   ".join(entries[n : n + beside]) for n in range(0, len(entries), beside)
-            )
+            "   ".join(entries[n : n + beside]) for n in range(0, len(entries), beside)
+        )
         text = TOP.format(second=second, cpus=cpus)
         lines += [(1000 * second, line) for line in text.splitlines()]
     found = printed("top", lines)
