@@ -4,7 +4,8 @@ A cell is arm, replica and process level; a measure fixes the state of the kerne
 
     agent         100 agent_ns / window_ns, statistics off: the reader's cgroup, gross
     others        100 (switches / window_ns) x ns per switch (paced): programs in other tasks.
-                  At a design point it is the ns per switch at that rate: `crossover.calibration`.
+                  At a design point and beside stress threads it is the ns per switch at that
+                  rate: `crossover.calibration`.
                   Where no event is counted out, 100 kernel_ns / kernel_life_ns: the program's own
                   clock, over the whole life of the trial
     others_hot    the same with the back-to-back calibration
@@ -160,7 +161,7 @@ class Measures:
 
     @property
     def curves(self) -> Curves:
-        """What a switch adds at any rate, of a run of design points."""
+        """What a switch adds at any rate, from a run calibrated after several pauses."""
         self._curves = self._curves or Curves(self.run)
         return self._curves
 
@@ -178,7 +179,7 @@ class Measures:
             return rate * 0.0
         if not calibrated(self.run, arm):
             return self.column("self_timed", "off", arm, level, replica)
-        if levels.point_of(level) is not None:
+        if levels.point_of(level) is not None or levels.stress_of(level) is not None:
             return (100 * rate * self.curves.at(arm, 1e9 * rate)).dropna()
         return (100 * rate * self._per_switch(arm, pace)).dropna()
 

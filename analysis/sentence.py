@@ -11,9 +11,9 @@ from analysis.text import number, span
 
 def _exact_sentence(summary: dict[str, Any]) -> str:
     """What a scrape executes, for the first declared contrast that has instructions of both."""
-    found = {(c["arm"], c["processes"]): c for c in summary["exact"]["cells"]}
+    found = {(c["arm"], *_level(c)): c for c in summary["exact"]["cells"]}
     for entry in summary["exact"]["contrasts"]:
-        pair = [found.get((entry[s], entry["processes"])) for s in ("numerator", "denominator")]
+        pair = [found.get((entry[s], *_level(entry))) for s in ("numerator", "denominator")]
         x, y = (side and side["total"]["median"] for side in pair)
         ratio = entry["ratio"]
         if x is None or y is None or ratio["median"] is None:
@@ -21,6 +21,8 @@ def _exact_sentence(summary: dict[str, Any]) -> str:
         count = entry["processes"]
         many = "every process" if count is None else f"{count:,} processes"
         what = "the system gauges" if summary["study"] == "gauges" else f"the CPU time of {many}"
+        if "stress_threads" in entry:
+            what = f"the CPUs{_beside(entry['stress_threads'])}"
         names = [side["title"] for side in pair if side]
         return (
             f"A scrape of {what} executes {number(x / 1e6, 4)} million instructions through "
@@ -29,6 +31,38 @@ def _exact_sentence(summary: dict[str, Any]) -> str:
             f"{number(ratio['high'], 4)} over {ratio['n']} declared perturbations."
         )
     return f"{summary['study']}: no contrast with instructions of both arms."
+
+
+def _level(entry: dict[str, Any]) -> tuple[int | None, int | None]:
+    return entry["processes"], entry.get("stress_threads")
+
+
+def _beside(threads: int) -> str:
+    return f" beside {threads:,} threads that sleep and wake" if threads else " of a free system"
+
+
+def _of_cores(summary: dict[str, Any]) -> str:
+    """The first contrast at the fewest and, if there is one, at the most threads."""
+    first = summary["contrasts"][0]
+    sides = ("numerator", "denominator")
+    same = [e for e in summary["contrasts"] if all(e[s] == first[s] for s in sides)]
+    titles = {cell["arm"]: cell["title"] for cell in summary["cells"]}
+    made = []
+    for entry in sorted(same, key=lambda e: int(e["stress_threads"])):
+        x, y = ((entry.get(f"{s}_cost") or {}).get("estimate") for s in sides)
+        where = f"the CPUs{_beside(entry['stress_threads'])}"
+        if x is None or y is None:
+            made.append(f"{where}: {entry['why']}")
+            continue
+        said = f"{number(x, 2)} % of a core through {titles[first['numerator']]} and "
+        said += f"{number(y, 2)} % through {titles[first['denominator']]}"
+        ratio = entry["ratio"]
+        if ratio["estimate"] is not None and (ratio["low"], ratio["high"]) != (None, None):
+            near = span(ratio["low"], ratio["high"], ratio["estimate"])
+            said += f" ({number(ratio['estimate'])} times {near}, {entry['verdict']})"
+        made.append(f"{where} {said}")
+    text = "; ".join(made)
+    return f"Watching {_every(summary['interval_ms'])} cost, kernel work included: {text}."
 
 
 def _every(interval_ms: int | None) -> str:
@@ -53,6 +87,8 @@ def sentence(summary: dict[str, Any]) -> str:
         return crossover.sentence(summary)
     if summary.get("backend") == BACKEND:
         return _exact_sentence(summary)
+    if main is None and summary["study"] == "cores" and summary["contrasts"]:
+        return _of_cores(summary)
     if main is None:
         verdicts = [f"{e['id']}: {e['verdict']}" for e in summary["contrasts"]]
         return f"{summary['study']}: {'; '.join(verdicts) or 'no declared contrast'}."

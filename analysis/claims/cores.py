@@ -1,4 +1,4 @@
-"""Rules on the second source's table: what `perf stat` counts of two tools, and what that leaves out.
+"""Rules on the second source's table: what `perf stat` counts of two tools, and what it leaves out.
 
 The measures are the source's own (see `analysis.cores.own`); whether its way of counting is fair is
 said beside the verdict: the ratio with the kernel program's time in other tasks added.

@@ -12,8 +12,9 @@ Trials of kind from_start, statistics on; a value a block, for a window as long 
     with_program      task_clock + bpf_run_ns / 1e6 (ms): what its program takes of other tasks'
                       time added, which the source's method leaves out
 
-Every ratio is `top`'s over the monitor's, paired by block as every contrast is; p is Holm's over
-all of a run's ratios of this table.  Equivalence: the ratio's interval inside 0.9 to 1.1.
+Every ratio is `top`'s over the monitor's, paired by block as every contrast is, and judged by its
+own 95 % interval: these are the source's numbers, each with an error of its own, and no family of
+ours. Equivalence: the interval inside 0.9 to 1.1.
 """
 
 from __future__ import annotations
@@ -29,8 +30,6 @@ from analysis.external import in_other_tasks
 from analysis.load import Run
 from analysis.rows import valid
 from analysis.statistics.intervals import Interval, mean_interval
-from analysis.statistics.permutation import ALPHA, blocks_needed, holm, smallest_p
-from analysis.text import number
 
 KIND = "from_start"
 
@@ -126,7 +125,7 @@ def ratios(run: Run) -> list[dict[str, Any]]:
     """The source's ratios, `top` over the monitor.
 
     Keys id, measure, numerator, denominator, statistics, level, comparison (in the measure's unit),
-    p_adjusted, verdict, why. Empty for a run without both.
+    verdict, why. Empty for a run without both.
     """
     each = by_block(run)
     made: list[dict[str, Any]] = []
@@ -137,18 +136,18 @@ def ratios(run: Run) -> list[dict[str, Any]]:
             x, y = (here[here["arm"] == arm].set_index("block")[measure].dropna() for arm in PAIR)
             if x.empty or y.empty:
                 continue
-            entry = {"id": f"{measure}_at_{levels.stress_of(int(level))}", "measure": measure}
+            entry: dict[str, Any] = {
+                "id": f"{measure}_at_{levels.stress_of(int(level))}",
+                "measure": measure,
+            }
             entry |= dict(zip(("numerator", "denominator"), PAIR, strict=True))
             made.append({**entry, "statistics": "on", "level": int(level), "series": (x, y)})
     if counted:
         return [_in_digits(entry) for entry in made]
     for entry in made:
-        entry["comparison"] = compare(*entry.pop("series"), None, len(made))
-    adjusted = holm([entry["comparison"].p for entry in made])
-    for entry, p in zip(made, adjusted, strict=True):
-        unit = MEASURES[entry["measure"]].unit
-        word, why = verdict(entry["comparison"], p, len(made), unit)
-        entry |= {"p_adjusted": p, "verdict": word, "why": why}
+        compared = compare(*entry.pop("series"))
+        word, why = verdict(compared.ratio)
+        entry |= {"comparison": compared, "verdict": word, "why": why}
     return made
 
 
@@ -161,23 +160,17 @@ def _in_digits(entry: dict[str, Any]) -> dict[str, Any]:
     nothing = Interval(None, None, None, 0, RANGE)
     blocks = tuple(sorted(set(x.index) & set(y.index)))
     c = Comparison(blocks, 0, over, under, nothing, ratio, None, None)
-    return {**entry, "comparison": c, "p_adjusted": None, "verdict": word, "why": why}
+    return {**entry, "comparison": c, "verdict": word, "why": why}
 
 
-def verdict(c: Comparison, adjusted: float | None, family: int, unit: str) -> tuple[str, str]:
-    """(verdict, why) about the numerator; the difference's unit is told with what is detectable."""
-    if c.ratio.inside(*RATIO_MARGIN):
+def verdict(ratio: Interval) -> tuple[str, str]:
+    """(verdict, why) about the numerator, by the ratio's interval alone."""
+    if ratio.inside(*RATIO_MARGIN):
         return "indistinguishable", "the interval of the ratio lies inside 0.9 to 1.1"
-    if adjusted is not None and adjusted < ALPHA and c.difference.estimate:
-        return (
-            "dearer" if c.difference.estimate > 0 else "cheaper"
-        ), f"adjusted p = {adjusted:.2g}"
-    n = len(c.blocks)
-    if smallest_p(n) * family >= ALPHA:
-        need = blocks_needed(family)
-        return (
-            "undetermined",
-            f"{n} blocks and {family} ratios need {need} blocks for p < {ALPHA:g}",
-        )
-    least = f"smallest detectable effect {number(c.detectable, 2)} {unit}" if c.detectable else ""
-    return "undetermined", "; ".join(filter(None, (f"adjusted p = {adjusted:.2g}", least)))
+    if ratio.low is not None and ratio.low > 1:
+        return "dearer", "the interval of the ratio lies above 1"
+    if ratio.high is not None and ratio.high < 1:
+        return "cheaper", "the interval of the ratio lies below 1"
+    if ratio.low is None and ratio.high is None:
+        return "undetermined", ratio.note
+    return "undetermined", "the interval of the ratio holds 1"

@@ -59,7 +59,8 @@ def lines(measures: Measures) -> list[dict[str, Any]]:
         values = means.to_numpy(dtype=np.float64)
         line = at * fitted[:, 0].mean() + fitted[:, 1].mean()
         apart = np.abs(values - line) / np.where(values > 0, values, np.nan)
-        entry = {"arm": arm, "title": measures.run.title(arm), "levels": [int(x) for x in at]}
+        entry: dict[str, Any] = {"arm": arm, "title": measures.run.title(arm)}
+        entry |= {"levels": [int(x) for x in at]}
         entry |= {"slope": slope, "intercept": intercept}
         entry |= {"per_thread": slope.scaled(scrape_ns / 100)}
         made.append({**entry, "misfit": float(np.nanmax(apart)) if len(at) > 2 else None})

@@ -75,8 +75,16 @@ def takes_time(r: Results) -> bool:
     return not r.exact and not r.has_points
 
 
+def has_lines(r: Results) -> bool:
+    """The same, less one whose levels are threads: those have a figure of their own."""
+    return takes_time(r) and not r.thread_lines
+
+
 KINDS = (
-    *(Kind(name, m.plotted, m.draw, m.caption, m.alt, takes_time) for name, m in OF_COSTS.items()),
+    *(
+        Kind(name, m.plotted, m.draw, m.caption, m.alt, has_lines if m is scaling else takes_time)
+        for name, m in OF_COSTS.items()
+    ),
     *(Kind(name, m.plotted, m.draw, m.caption, m.alt, m.applies) for name, m in OF_RUNS.items()),
 )
 

@@ -37,7 +37,7 @@ def plotted(r: Results) -> list[Row]:
         if e["statistics"] != state or s.scrape_share is None:
             continue
         base: Row = {"kind": "share", "arm": e["arm"], "title": r.run.title(e["arm"])}
-        base |= {**at(level), "statistics": state}
+        base |= {**at(e["level"]), "statistics": state}
         cv = percent_of_mean(s, s.observed)
         for part, share in zip(PARTS, (s.scrape_share, 1 - s.scrape_share), strict=True):
             rows.append({**base, "part": part, "value": 100 * share, "cv_percent": cv})

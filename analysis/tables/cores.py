@@ -8,7 +8,7 @@ from analysis.exact import BLIND
 from analysis.published import number_of
 from analysis.results import Results
 from analysis.tables.costs import Row, make_table, ratio_text
-from analysis.text import NOTHING, Table, ends, interval, number, p_text
+from analysis.text import NOTHING, Table, ends, interval, number
 
 SOURCE_NOTE = (
     "What `perf stat` counts of each tool's own processes from its start to its end: loading and "
@@ -36,7 +36,7 @@ def source(r: Results) -> Table | None:
         row: Row = {key: e[key] for key in ("id", "measure", "numerator", "denominator")}
         row |= {**levels.at(level), "unit": measure.unit, "n": len(c.blocks)}
         row |= ends("numerator_value", c.numerator) | ends("denominator_value", c.denominator)
-        row |= {**ends("ratio", c.ratio), "p": c.p, "p_adjusted": e["p_adjusted"]}
+        row |= ends("ratio", c.ratio)
         row |= {
             "verdict": e["verdict"],
             "why": e["why"],
@@ -50,7 +50,6 @@ def source(r: Results) -> Table | None:
                 levels.text(level),
                 *(interval(side) for side in sides),
                 ratio_text(c),
-                p_text(e["p_adjusted"]),
                 e["verdict"],
                 *(f"{claim[k]:g}" if k in claim else NOTHING for k in ("top", "ebpf")),
                 f"{claim['ratio']:g}×" if "ratio" in claim else NOTHING,
@@ -59,7 +58,7 @@ def source(r: Results) -> Table | None:
     if not rows:
         return None
     names = [r.run.title(arm) for arm in own.PAIR]
-    head = ["measure", "level", *names, "ratio", "adjusted p", "verdict on the first"]
+    head = ["measure", "level", *names, "ratio", "verdict on the first"]
     head += ["published: top", "published: monitor", "published ratio"]
     window = next(iter(cells.values()))["window_s"]
     note = EXACT_NOTE if exact.counted(r.run) else SOURCE_NOTE

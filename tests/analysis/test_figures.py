@@ -196,7 +196,8 @@ def test_what_the_figures_of_truth_say(tmp_path: Path) -> None:
     options = {"unavailable": ["sched_switch"]}
     whole = compute(load_run(accounts.write(tmp_path / "run", accounts.plan(2), **options)))
     assert {kind.name for kind in figures.KINDS if not kind.applies(whole)} == {
-        "instructions", "map", "slices", "model_fit"
+        "instructions", "map", "slices", "model_fit", "source_table", "cost_vs_threads",
+        "core_accuracy",
     }  # fmt: skip
     figures.make(whole, tmp_path / "out")
     with open(tmp_path / "out" / "accounts_of_one_cost.csv", newline="") as file:

@@ -352,16 +352,60 @@ def test_accuracy_of_cores_is_preferred_to_that_of_processes() -> None:
 
 
 def test_levels_are_met_within_a_factor_of_two_and_zero_within_a_tick() -> None:
-    run = {**summary(), "study": "cores"}
-    ebpf = {"arm": "sched_switch_cores", "threads": 0, "user_time_ms": interval(2.0, 0.0, 4.0)}
-    top = {"arm": "top", "threads": 0, "user_time_ms": interval(50.0, 40.0, 60.0)}
-    run["cells"] = [ebpf, top]
+    run = of_cores(
+        {
+            **{"measure": "user_time", "stress_threads": 0, "id": "user_time_at_0"},
+            "numerator_cost": interval(50.0, 40.0, 60.0),
+            "denominator_cost": interval(2.0, 0.0, 4.0),
+        }
+    )
+    (entry,) = run["cores"]["ratios"]
     assert verdict("CORE-6", run)["verdict"] == "holds"
-    top["user_time_ms"] = interval(20.0, 18.0, 22.0)
+    entry["numerator_cost"] = interval(20.0, 18.0, 22.0)
     assert verdict("CORE-6", run)["verdict"] == "contradicted"
-    ebpf["user_time_ms"] = interval(40.0, 30.0, 50.0)
-    top["user_time_ms"] = interval(60.0, 55.0, 65.0)
+    entry["denominator_cost"] = interval(40.0, 30.0, 50.0)
+    entry["numerator_cost"] = interval(60.0, 55.0, 65.0)
     assert verdict("CORE-6", run)["verdict"] == "contradicted"
+
+
+def of_cores(*ratios: dict[str, Any], architecture: str = "x86_64", **more: Any) -> Summary:
+    """A run of study cores with these ratios of top to the monitor."""
+    pair = {"numerator": "top", "denominator": "sched_switch_cores", "why": "made up"}
+    run = {**summary(), "study": "cores", "preset": "article", **more}
+    run["fingerprint"] = {**(run.get("fingerprint") or {}), "architecture": architecture}
+    return {**run, "cores": {"ratios": [{**pair, **ratio} for ratio in ratios]}}
+
+
+def of_time(measure: str, word: str, *ends: float, threads: int = 0) -> dict[str, Any]:
+    at = {"measure": measure, "stress_threads": threads, "id": f"{measure}_at_{threads}"}
+    return {**at, "ratio": interval(*ends), "verdict": word}
+
+
+def test_a_ratio_that_needs_the_programs_time_left_out_holds_for_the_process_alone() -> None:
+    alone = of_time("task_clock", "dearer", 20.0, 15.0, 25.0)
+    found = verdict("CORE-1", of_cores(alone, of_time("with_program", "dearer", 19.0, 14.0, 24.0)))
+    assert found["verdict"] == "holds" and "19.0× [14.0, 24.0]" in found["reason"]
+    found = verdict("CORE-1", of_cores(alone, of_time("with_program", "dearer", 5.0, 4.0, 6.0)))
+    assert found["verdict"] == "holds when…" and "process alone" in found["condition"]
+    found = verdict("CORE-1", of_cores(of_time("task_clock", "cheaper", 0.4, 0.3, 0.5)))
+    assert found["verdict"] == "contradicted"
+    found = verdict("CORE-1", of_cores(of_time("task_clock", "dearer", 4.0, 3.0, 5.0)))
+    assert found["verdict"] == "contradicted" and "another size" in found["reason"]
+    found = verdict("CORE-1", of_cores(of_time("task_clock", "undetermined", 1.2, 0.8, 1.9)))
+    assert found["verdict"] == "undetermined"
+
+
+def test_instructions_are_those_of_the_sources_architecture_with_the_other_beside() -> None:
+    ours = of_time("instructions", "dearer", 30.0, 29.0, 31.0)
+    theirs = of_time("instructions", "dearer", 50.0, 49.0, 51.0)
+    exact = {"backend": "exact", "preset": "exact"}
+    runs = [
+        of_cores(ours, run="2", **exact),
+        of_cores(theirs, run="1", architecture="aarch64", **exact),
+    ]
+    found = next(e for e in judge({"runs": runs, "sessions": []}) if e["id"] == "CORE-3")
+    assert found["verdict"] == "holds" and found["run"] == "1"
+    assert "on aarch64, on x86_64 30.0× [29.0, 31.0]" in found["reason"]
 
 
 def test_criteria_are_told_in_words_with_their_numbers() -> None:

@@ -1,0 +1,92 @@
+"""The source's table: what perf stat counts of a tool, and what that leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic_cores as made
+
+from analysis.cores import own
+from analysis.levels import of_stress
+from analysis.load import load_run
+from analysis.results import compute
+from analysis.statistics.intervals import Interval
+from analysis.tables import cores as tables
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made.write(tmp_path_factory.mktemp("raw") / "run")
+
+
+def ratio(folder: Path, measure: str, threads: int) -> dict[str, Any]:
+    found = own.ratios(load_run(folder))
+    return next(e for e in found if e["id"] == f"{measure}_at_{threads}")
+
+
+@pytest.mark.parametrize("threads", made.THREADS)
+def test_a_ratio_is_that_of_the_processes_alone(folder: Path, threads: int) -> None:
+    (x, more, *_), (y, *_) = made.OWN["top"], made.OWN["sched_switch_cores"]
+    found = ratio(folder, "task_clock", threads)
+    truth = (x + more * threads) / y
+    assert found["comparison"].ratio.estimate == pytest.approx(truth, rel=0.02)
+    assert found["verdict"] == "dearer"
+    usage = ratio(folder, "cpu_usage", threads)["comparison"]
+    assert usage.numerator.estimate == pytest.approx((x + more * threads) / 100, rel=0.02)
+
+
+def test_with_the_programs_time_the_ratio_is_another_one(folder: Path) -> None:
+    whole = ratio(folder, "with_program", 500)["comparison"]
+    (x, more, *_), (y, *_) = made.OWN["top"], made.OWN["sched_switch_cores"]
+    truth = (x + more * 500) / (y + made.BPF_NS_PER_THREAD * 500 / 1e6)
+    assert whole.ratio.estimate == pytest.approx(truth, rel=0.02)
+    free = [ratio(folder, m, 0)["comparison"].ratio for m in ("task_clock", "with_program")]
+    assert free[0] == free[1], "without a switch the program takes nothing"
+
+
+def test_a_missing_counter_is_no_zero(folder: Path) -> None:
+    found = own.ratios(load_run(folder))
+    assert "instructions_at_0" not in {e["id"] for e in found}
+    (cell, *_) = own.cells(load_run(folder))
+    assert cell["instructions"].estimate is None
+
+
+def test_the_warm_up_and_failed_trials_are_left_out(tmp_path: Path) -> None:
+    def spoil(row: dict[str, Any], trial: dict[str, Any]) -> None:
+        if trial["kind"] == "from_start" and trial["block"] in (0, 1):
+            row["own_task_clock_ns"] = 10**12
+            if trial["block"] == 1:
+                row |= {"status": "failed", "reason": "made up"}
+
+    folder = made.write(tmp_path / "run", change=spoil)
+    cells = {(e["arm"], e["level"]): e for e in own.cells(load_run(folder))}
+    top = cells["top", of_stress(0)]
+    assert top["blocks"] == 6 and top["task_clock"].estimate == pytest.approx(264, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("ends", "word"),
+    [
+        ((1.2, 1.1, 1.4), "dearer"),
+        ((0.7, 0.6, 0.95), "cheaper"),
+        ((1.0, 0.95, 1.05), "indistinguishable"),
+        ((1.05, 1.01, 1.09), "indistinguishable"),
+        ((1.3, 0.9, 1.8), "undetermined"),
+        ((3.0, 1.5, None), "dearer"),
+        ((3.0, None, None), "undetermined"),
+    ],
+)
+def test_the_interval_alone_decides(ends: tuple[float, Any, Any], word: str) -> None:
+    assert own.verdict(Interval(*ends, 7, "made up"))[0] == word
+
+
+def test_the_table_shows_what_was_published_beside_ours(folder: Path) -> None:
+    table = tables.source(compute(load_run(folder)))
+    assert table is not None
+    rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    assert rows["task_clock_at_0"]["published_ratio"] == 22
+    assert rows["system_time_at_200"]["published_top"] == 461
+    assert rows["task_clock_at_50"].get("published_ratio") is None
+    assert "left out" in table.markdown()
