@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from experiment import loads
+from experiment.backends import PRESENT_IN_GUEST
 
 #: Starting, attaching, stopping, and the fsync of the row.
 OVERHEAD_S = 0.1
@@ -40,8 +41,6 @@ IDLE_INSTRUCTIONS, SWITCH_INSTRUCTIONS = 1.5e6, 7e3
 READ_INSTRUCTIONS, FORK_INSTRUCTIONS = 3.2e4, 2.5e5
 #: Switches a second of each thread that presses the scheduler: it sleeps for 10 ms, and wakes up.
 STRESS_SWITCHES_PER_S = 150
-#: Processes of the guest itself.
-PRESENT_IN_GUEST = 40
 #: A change of the load of context switches, and what each of its tasks adds.
 LOAD_CHANGE_S = 0.3
 PER_TASK_S = 1 / 3000
