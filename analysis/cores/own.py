@@ -48,7 +48,7 @@ MEASURES = {
     "context_switches": Measure("context switches", ""),
     "system_time": Measure("system time", "ms"),
     "user_time": Measure("user time", "ms"),
-    "with_program": Measure("task-clock and the program's time in other tasks", "ms"),
+    "with_program": Measure("task-clock and program", "ms"),
 }
 #: Numerator and denominator of the source's ratios.
 PAIR = ("top", "sched_switch_cores")

@@ -49,11 +49,11 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
     axes = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False).ravel()
     values = [v for row in rows for k in ("value", "low", "high") if (v := row.get(k)) and v > 0]
     limits = log_limits([*values, 1.0])
-    for place, (ax, level) in enumerate(zip(axes, shown, strict=True)):
+    for ax, level in zip(axes, shown, strict=True):
         ax.set_xscale("log")
         ax.set_xlim(*limits)
         ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_yticks(range(len(names)), [_folded(name) for name in names])
+        ax.set_yticks(range(len(names)), names)
         ax.tick_params(axis="y", length=0)
         ax.grid(True, axis="x")
         ax.axvline(1, color=GREY, linewidth=0.8)
@@ -64,14 +64,9 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
             if levels.of_entry(row) == level:
                 _mark(ax, row, names.index(row["title"]), limits)
         log_ticks(ax, "x")
-        if side_by_side or place == len(shown) - 1:
-            ax.set_xlabel("top / eBPF monitor (times)")
+    figure.supxlabel("top / eBPF monitor (times)", fontsize=8)
     figure.legend(handles=_legend(rows), loc="outside lower center", ncols=4 if side_by_side else 1)
     return figure
-
-
-def _folded(name: str) -> str:
-    return name.replace(" and the program's", "\nand the program's")
 
 
 def _mark(ax: Any, row: Row, y: int, limits: tuple[float, float]) -> None:
