@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiment import core_loads, exclusion, loads, paces, points, strict_yaml
+from experiment import core_loads, exclusion, known_use, paces, points, strict_yaml
 from experiment.core_loads import Cores
 from experiment.exclusion import Exclusion
+from experiment.known_use import Fidelity
 from experiment.paces import STATISTICS, External
 from experiment.points import Point
 from experiment.reader import PresetError, Reader
@@ -95,17 +96,6 @@ def _planned_place(item: Contrast | Twin) -> dict[str, Any]:
     if item.stress is not None:
         place["stress_threads"] = item.stress
     return place if item.point is None else {**place, "point": item.point}
-
-
-@dataclass(frozen=True)
-class Fidelity:
-    """Trials of what a collector reports. ``arms`` None: those whose cost is measured."""
-
-    window_ms: int
-    workloads: tuple[str, ...] = ("steady",)
-    blocks: int = 1
-    children: int = loads.CHILDREN
-    arms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -200,18 +190,6 @@ def _place(
     return STATISTICS[0], found[0].processes, number
 
 
-def _fidelity(reader: Reader) -> Fidelity:
-    fidelity = Fidelity(
-        window_ms=_milliseconds(reader.take("window_s", int, float)),
-        workloads=reader.some_of("workloads", loads.KNOWN_USE, ("steady",)),
-        blocks=reader.take_or("blocks", 1, int),
-        children=reader.take_or("children", loads.CHILDREN, int),
-        arms=reader.texts_or_none("arms"),
-    )
-    reader.end()
-    return fidelity
-
-
 def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
@@ -234,7 +212,7 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
         a_a=twin,
         contrasts=tuple(_contrast(part, planned) for part in reader.sections("contrasts")),
         external=paces.read(reader.optional("external")),
-        fidelity=_fidelity(reader.section("fidelity")),
+        fidelity=known_use.read(reader.section("fidelity")),
         exclusion=limits,
         points=planned,
         cores=core_loads.read(reader.optional("cores") if reader.has("cores") else None),
