@@ -43,13 +43,15 @@ def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
     return folder / name
 
 
-def begun(folder: Path, segment: Path, *preloaded: Path) -> machine.Machine:
-    """A guest that is booting in a QEMU with these libraries."""
+def begun(folder: Path, segment: Path, *preloaded: Path, **words: str) -> machine.Machine:
+    """A guest that is booting in a QEMU with these libraries, and these words in its environment."""
     folder.mkdir()
     guest = image.build("6.1", platform.machine())
     with pytest.MonkeyPatch.context() as patch:
-        words = {**os.environ, "LD_PRELOAD": ":".join(map(str, preloaded))}
-        patch.setattr(machine, "environment", lambda: words)
+        preload = ":".join(map(str, preloaded))
+        patch.setattr(
+            machine, "environment", lambda: {**os.environ, "LD_PRELOAD": preload, **words}
+        )
         return machine.Machine(
             guest, [segment], memory_mb=256, seed=1, deadline_s=240, folder=folder
         )
@@ -76,7 +78,7 @@ def test_a_main_loop_that_wakes_at_random_changes_no_nanosecond_in_the_guest(
     boots = [
         begun(tmp_path / "calm", segment, hardware.TURNS),
         begun(tmp_path / "held", segment, hardware.TURNS, hostile),
-        begun(tmp_path / "heard", segment, hostile),
+        begun(tmp_path / "heard", segment, hostile, HOSTILE_DAWDLES="1"),
     ]
     calm, held, heard = (woke_at(boot) for boot in boots)
     assert held == calm
