@@ -44,7 +44,7 @@ def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
 
 
 def begun(folder: Path, segment: Path, *preloaded: Path, **words: str) -> machine.Machine:
-    """A guest that is booting in a QEMU with these libraries, and these words in its environment."""
+    """A guest that is booting in a QEMU with these libraries and words in its environment."""
     folder.mkdir()
     guest = image.build("6.1", platform.machine())
     with pytest.MonkeyPatch.context() as patch:
