@@ -97,6 +97,19 @@ def crossover(runs: Sequence[Mapping[str, Any]], output: Path) -> str:
 
     folder = output / "processed"
     made = text.block(runs, lambda path: f"{PROCESSED}/{path}", lambda path: _lines(folder / path))
+    return _wrapped_parts(made)
+
+
+def cores(runs: Sequence[Mapping[str, Any]], output: Path) -> str:
+    """The second source's table, by the newest run of the study. Raises Problem."""
+    from analysis.cores import text
+
+    folder = output / "processed"
+    made = text.block(runs, lambda path: f"{PROCESSED}/{path}", lambda path: _lines(folder / path))
+    return _wrapped_parts(made)
+
+
+def _wrapped_parts(made: str) -> str:
     parts = made.split("\n\n")
     wrapped = [part if part.startswith(("|", "![")) else _wrapped(part) for part in parts]
     return "\n\n".join(wrapped)

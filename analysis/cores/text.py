@@ -1,0 +1,83 @@
+"""What the study found, for the README: its sentence, the source's table, and where the rest is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from analysis.exact import BACKEND
+from analysis.text import number
+
+Summary = Mapping[str, Any]
+Named = Callable[[str], str]
+PRESETS = ("article", "paper", "quick")  # the source's own protocol first
+NOT_YET = "No run of the study `cores` is shipped yet."
+MEASURE = "instructions"
+
+
+def newest(summaries: Sequence[Summary]) -> Summary | None:
+    """The newest finished live run, of the first preset that has one."""
+    live = [
+        s
+        for s in summaries
+        if s["study"] == "cores" and s["finished"] and (s.get("backend") or "here") != BACKEND
+    ]
+    for preset in PRESETS:
+        if found := [s for s in live if s["preset"] == preset]:
+            return max(found, key=lambda s: str(s["run"]))
+    return None
+
+
+def counted(summaries: Sequence[Summary]) -> str:
+    """The ratios of instructions by architecture in a sentence; empty without an exact run."""
+    runs: dict[str, Summary] = {}
+    for s in sorted(summaries, key=lambda s: str(s["run"])):
+        if s["study"] == "cores" and s["finished"] and s.get("backend") == BACKEND:
+            runs[str(s["fingerprint"]["architecture"])] = s
+    said = []
+    for architecture, run in sorted(runs.items()):
+        for entry in run["cores"]["ratios"]:
+            if entry["measure"] != MEASURE or entry["ratio"]["estimate"] is None:
+                continue
+            ratio, threads = entry["ratio"], entry["stress_threads"]
+            where = f"beside {threads:,} threads" if threads else "on a free system"
+            ends = f"{number(ratio['low'])} to {number(ratio['high'])}"
+            said.append(f"{number(ratio['estimate'])} times [{ends}] on {architecture} {where}")
+    if not said:
+        return ""
+    return (
+        "By instructions of the whole exact machine, from the start of a tool to its end ten "
+        f"seconds later, top took {', '.join(said)} what the monitor took."
+    )
+
+
+def block(summaries: Sequence[Summary], to: Named, table: Named) -> str:
+    """The README's part; to: a path in data/processed to a link; table: a table's pipe lines."""
+    run = newest(summaries)
+    if run is None:
+        return NOT_YET
+    folder = f"{run['study']}/{run['run']}"
+    parts = [str(run["sentence"])]
+    figure = f"{folder}/figures/source_table-7in.svg"
+    if "figures/source_table-7in.svg" in run["files"]:
+        alt = "The source's ratios of top to the eBPF monitor, ours with intervals, published ones"
+        parts.append(f"![{alt}]({to(figure)})")
+    parts.append(
+        f"*{run['machine']}; {run['started_utc'][:10]}. What `perf stat` counts from the start of "
+        "each tool to its end, as the source counts, and with the kernel program's time in other "
+        "tasks added; 95 % intervals over blocks.*"
+    )
+    parts.append(table(f"{folder}/tables/source.md"))
+    parts += filter(None, [counted(summaries)])
+    links = [
+        f"[{words}]({to(f'{folder}/tables/{name}.md')})"
+        for name, words in (
+            ("arms", "every tool in mid-life"),
+            ("core_accuracy", "what each tool says of known activity"),
+            ("threads", "cost against threads"),
+            ("verdicts", "verdicts"),
+        )
+        if f"tables/{name}.md" in run["files"]
+    ]
+    parts.append(f"More: {', '.join(links)}.")
+    return "\n\n".join(parts)

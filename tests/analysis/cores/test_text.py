@@ -1,0 +1,51 @@
+"""The README's part on the study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic_cores as made
+
+from analysis.cores import text
+from analysis.load import load_run
+from analysis.results import compute
+from analysis.summary import summarise
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    run = made.write(tmp_path_factory.mktemp("raw") / "run")
+    files = [f"tables/{name}.md" for name in ("source", "arms", "threads")]
+    found = {**summarise(compute(load_run(run))), "preset": "article"}
+    return {**found, "files": [*files, "figures/source_table-7in.svg"]}
+
+
+def block(*summaries: dict[str, Any]) -> str:
+    return text.block(summaries, lambda path: f"there/{path}", lambda path: f"| {path} |")
+
+
+def test_without_a_run_it_says_so() -> None:
+    assert block() == text.NOT_YET
+
+
+def test_the_newest_run_of_the_sources_protocol_is_shown(summary: dict[str, Any]) -> None:
+    others = [{**summary, "run": "z", "preset": "quick"}, {**summary, "run": "a"}]
+    shown = block(summary, *others)
+    assert summary["sentence"] in shown
+    assert "(there/cores/run/figures/source_table-7in.svg)" in shown
+    assert "| cores/run/tables/source.md |" in shown
+    assert "tables/threads.md" in shown and "core_accuracy" not in shown, "only what is there"
+
+
+def test_instructions_are_told_by_architecture_and_none_are_made_up(
+    summary: dict[str, Any], tmp_path: Path
+) -> None:
+    assert text.counted([summary]) == ""
+    ratio = {"estimate": 50.0, "low": 49.0, "high": 51.0}
+    entry = {"measure": "instructions", "stress_threads": 200, "ratio": ratio}
+    exact = {**summary, "backend": "exact", "cores": {"ratios": [entry]}}
+    exact["fingerprint"] = {"architecture": "aarch64"}
+    assert "50.0 times [49.0 to 51.0] on aarch64 beside 200 threads" in text.counted([exact])
+    assert block(exact) == text.NOT_YET, "an emulator's clock is no time"
