@@ -145,9 +145,21 @@ class Preset:
     @property
     def named(self) -> list[str]:
         """Names of all arms, those too that have external or fidelity trials alone."""
+        return list(dict.fromkeys([*self._measured, *self._reporting]))
+
+    @property
+    def only_reporting(self) -> list[str]:
+        """Names of those of which nothing is measured but what they say of each CPU."""
+        return [arm for arm in self._reporting if arm not in self._measured]
+
+    @property
+    def _measured(self) -> list[str]:
         more = (self.external.arms if self.external else None) or ()
-        tested = (*(self.fidelity.arms or ()), *((self.cores.arms if self.cores else None) or ()))
-        return list(dict.fromkeys([*self.arms, *more, *tested]))
+        return [*self.arms, *more, *(self.fidelity.arms or ())]
+
+    @property
+    def _reporting(self) -> tuple[str, ...]:
+        return (self.cores.arms if self.cores else None) or ()
 
 
 def _level(reader: Reader) -> Level:
