@@ -6,9 +6,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiment import core_loads, exclusion, loads, paces, points, strict_yaml
+from experiment.compared import Contrast, Level, Twin
 from experiment.core_loads import Cores
 from experiment.exclusion import Exclusion
 from experiment.paces import STATISTICS, External
@@ -26,9 +26,6 @@ __all__ = [
     "PresetError",
     "Twin",
 ]
-
-#: A process count of the whole machine; None leaves the machine as it is.
-Level = int | None
 
 MAX_CONTRASTS = 6
 #: Kinds of trials that cells can be of.
@@ -49,52 +46,6 @@ class Group:
     stress: tuple[int | None, ...] = (None,)
     kind: str = "cost"
     window_ms: int | None = None
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A declared comparison, ``numerator / denominator`` and ``numerator - denominator``."""
-
-    name: str
-    numerator: str
-    denominator: str
-    statistics: str
-    level: Level
-    point: int | None = None
-    stress: int | None = None
-
-    def planned(self) -> dict[str, Any]:
-        """The entry of ``plan["contrasts"]``; its id says where it is measured."""
-        where = "" if self.level is None else f"_{self.level}"
-        at = self.point or self.stress
-        return {
-            "id": self.name + (where if at is None else f"_at_{at}"),
-            "numerator": self.numerator,
-            "denominator": self.denominator,
-            **_planned_place(self),
-        }
-
-
-@dataclass(frozen=True)
-class Twin:
-    """The cell that is measured twice in each block: the A/A pair."""
-
-    arm: str
-    statistics: str
-    level: Level
-    point: int | None = None
-    stress: int | None = None
-
-    def planned(self) -> dict[str, Any]:
-        """``plan["a_a"]``."""
-        return {"arm": self.arm, **_planned_place(self)}
-
-
-def _planned_place(item: Contrast | Twin) -> dict[str, Any]:
-    place: dict[str, Any] = {"statistics": item.statistics, "processes": item.level}
-    if item.stress is not None:
-        place["stress_threads"] = item.stress
-    return place if item.point is None else {**place, "point": item.point}
 
 
 @dataclass(frozen=True)
