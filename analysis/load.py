@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import json
-import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analysis import exclusion
+from analysis.fields import AGAIN, RunError, fail, numbers_of, records, text_of, whole
 from analysis.order import in_order
 from analysis.schema import columns, file_of, frame_schema, holds, schema, versions
+
+__all__ = ["Run", "RunError", "find_runs", "load_run"]
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
 PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace", "workload"]
@@ -29,12 +25,6 @@ NEEDED: dict[str, dict[str, type]] = {
     "a_a": {"arm": str, "statistics": str},
 }
 PACED: dict[str, type] = {"pace": str}
-AGAIN = "measure the run again, or take the folder out of data/raw"
-RESUME = "resume the run (./study run), or take the folder out of data/raw"
-
-
-class RunError(Exception):
-    """A run that cannot be used; the message is one line: file, place, cause and cure."""
 
 
 @dataclass(frozen=True)
@@ -88,35 +78,30 @@ def find_runs(raw: Path) -> list[Path]:
     )
 
 
-def _fail(path: Path, line: int | None, cause: str, cure: str) -> RunError:
-    place = f"{path}, line {line}" if line else str(path)
-    return RunError(" ".join(f"{place}: {cause}; {cure}".split()))
-
-
 def _manifest(path: Path) -> dict[str, Any]:
     file = path / "manifest.json"
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise _fail(file, None, "no such file", "is this the folder of a run?") from None
+        raise fail(file, None, "no such file", "is this the folder of a run?") from None
     except json.JSONDecodeError as error:
-        raise _fail(file, error.lineno, f"not JSON ({error.msg})", AGAIN) from None
+        raise fail(file, error.lineno, f"not JSON ({error.msg})", AGAIN) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise _fail(file, None, f"unreadable ({error})", AGAIN) from None
+        raise fail(file, None, f"unreadable ({error})", AGAIN) from None
     if not isinstance(manifest, dict):
-        raise _fail(file, 1, "not a JSON object", AGAIN)
+        raise fail(file, 1, "not a JSON object", AGAIN)
     if type(manifest.get("schema")) is not int or manifest["schema"] not in versions():
         cause = (
             f"schema {manifest.get('schema')!r}, this version reads schemas 1 to {versions()[-1]}"
         )
-        raise _fail(file, None, cause, "use the version of the package that made the run")
+        raise fail(file, None, cause, "use the version of the package that made the run")
     for key, entry in schema()["manifest"].items():
         kind = {"integer": int, "string": str, "object": dict, "array": list}[entry["type"]]
         # null says the same as absence: earlier versions wrote it where a value could not be known
         if manifest.get(key) is None and entry["required"]:
-            raise _fail(file, None, f"key {key!r} is missing", AGAIN)
+            raise fail(file, None, f"key {key!r} is missing", AGAIN)
         if manifest.get(key) is not None and not isinstance(manifest[key], kind):
-            raise _fail(file, None, f"{key!r} is not of type {entry['type']}", AGAIN)
+            raise fail(file, None, f"{key!r} is not of type {entry['type']}", AGAIN)
     _check_plan(file, manifest["plan"])
     return manifest
 
@@ -125,127 +110,43 @@ def _check_plan(file: Path, plan: dict[str, Any]) -> None:
     """Everything the analysis looks up in a plan is there and of its type."""
     for key in ("arms", "trials"):
         if not plan.get(key):
-            raise _fail(file, None, f"the plan has no {key}", AGAIN)
+            raise fail(file, None, f"the plan has no {key}", AGAIN)
     arms = plan["arms"]
     if not isinstance(arms, dict) or not all(isinstance(arm, dict) for arm in arms.values()):
-        raise _fail(file, None, "the plan's arms are not objects by name", AGAIN)
+        raise fail(file, None, "the plan's arms are not objects by name", AGAIN)
     pair = plan.get("a_a")
     parts = {"trials": plan["trials"], "contrasts": plan.get("contrasts") or []}
     for part, entries in {**parts, "a_a": [pair] if pair else []}.items():
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            raise _fail(file, None, f"the plan's {part} are not objects in a list", AGAIN)
+            raise fail(file, None, f"the plan's {part} are not objects in a list", AGAIN)
         for number, entry in enumerate(entries):
             needed = {**NEEDED[part], **(PACED if entry.get("kind") == "external" else {})}
             for key, kind in needed.items():
                 if not isinstance(entry.get(key), kind):
                     state = "of another type" if key in entry else "missing"
                     cause = f"entry {number} of the plan's {part}: {key!r} is {state}"
-                    raise _fail(file, None, cause, AGAIN)
+                    raise fail(file, None, cause, AGAIN)
             if not isinstance(entry.get("processes"), int | None):
                 cause = f"entry {number} of the plan's {part}: 'processes' is no whole number"
-                raise _fail(file, None, cause, AGAIN)
-
-
-def _text(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-        if file.suffix == ".gz":
-            data = gzip.decompress(data)
-        return data.decode("utf-8")
-    except FileNotFoundError:
-        raise _fail(file, None, "no such file", AGAIN) from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        cause = f"cut off or corrupt ({error or type(error).__name__})"
-        raise _fail(file, None, cause, RESUME) from None
-
-
-def _records(file: Path, text: str, names: list[str]) -> tuple[list[list[str]], list[int]]:
-    """Rows and the line each one ends on."""
-    if text and not text.endswith("\n"):
-        line = text.count("\n") + 1
-        raise _fail(file, line, "half-written, the line has no end", RESUME)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        for record in reader:
-            rows.append(record)
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise _fail(file, reader.line_num, f"not CSV ({error})", AGAIN) from None
-    if not rows:
-        raise _fail(file, 1, "empty, not even the header is there", RESUME)
-    if rows[0] != names:
-        missing = [name for name in names if name not in rows[0]]
-        extra = [name for name in rows[0] if name not in names]
-        cause = (
-            f"column {missing[0]!r} is missing"
-            if missing
-            else (
-                f"column {extra[0]!r} is not in the schema"
-                if extra
-                else "columns are in another order"
-            )
-        )
-        raise _fail(file, 1, cause, "use the version of the package that made the run")
-    for record, line in zip(rows[1:], lines[1:], strict=True):
-        if len(record) != len(names):
-            raise _fail(file, line, f"{len(record)} fields instead of {len(names)}", RESUME)
-    return rows[1:], lines[1:]
-
-
-def _whole(
-    file: Path, name: str, cells: Sequence[str], lines: list[int]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Whole numbers of 64 bits, and where the field is empty."""
-    if not any(cells):
-        return np.zeros(len(cells), dtype=np.int64), np.ones(len(cells), dtype=bool)
-    try:
-        numbers = np.array([int(cell or 0) for cell in cells], dtype=np.int64)
-    except ValueError:
-        for cell, line in zip(cells, lines, strict=True):
-            try:
-                int(cell or 0)
-            except ValueError:
-                cause = f"{name} is {cell!r}, not a whole number"
-                raise _fail(file, line, cause, AGAIN) from None
-        raise
-    except OverflowError:
-        raise _fail(file, None, f"{name} exceeds 64 bits", AGAIN) from None
-    return numbers, np.array([not cell for cell in cells], dtype=bool)
-
-
-def _numbers(
-    file: Path, name: str, cells: Sequence[str], lines: list[int]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Finite numbers, and where the field is empty."""
-    numbers = np.zeros(len(cells))
-    for place, (cell, line) in enumerate(zip(cells, lines, strict=True)):
-        try:
-            numbers[place] = float(cell or 0)
-        except ValueError:
-            numbers[place] = np.nan
-        if not np.isfinite(numbers[place]):
-            raise _fail(file, line, f"{name} is {cell!r}, not a finite number", AGAIN)
-    return numbers, np.array([not cell for cell in cells], dtype=bool)
+                raise fail(file, None, cause, AGAIN)
 
 
 def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int]]:
     """The table with the columns of today's schema; those the run's version lacks are empty."""
     file = path / file_of(table)
     names = [column["name"] for column in columns(table, version)]
-    rows, lines = _records(file, _text(file), names)
+    rows, lines = records(file, text_of(file), names)
     found = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
     made: dict[str, pd.Series[Any]] = {}
     sound = True
     for column in columns(table):
         cells = found.get(column["name"], ("",) * len(rows))
         if column["type"] == "integer":
-            numbers, empty = _whole(file, column["name"], cells, lines)
+            numbers, empty = whole(file, column["name"], cells, lines)
             made[column["name"]] = pd.Series(pd.arrays.IntegerArray(numbers, empty))
             sound = sound and holds(column, numbers[~empty], bool(empty.any()))
         elif column["type"] == "number":
-            reals, empty = _numbers(file, column["name"], cells, lines)
+            reals, empty = numbers_of(file, column["name"], cells, lines)
             made[column["name"]] = pd.Series(pd.arrays.FloatingArray(reals, empty))
             sound = sound and holds(column, reals[~empty], bool(empty.any()))
         else:
@@ -267,7 +168,7 @@ def _table(path: Path, table: str, version: int) -> tuple[pd.DataFrame, list[int
         check = getattr(error.check, "error", None) or str(error.check)
         missing = value is None or bool(pd.isna(value))
         cause = f"{name} is {'empty' if missing else repr(value)}, breaks {check!r}"
-        raise _fail(file, lines[int(at)] if at is not None else None, cause, AGAIN) from None
+        raise fail(file, lines[int(at)] if at is not None else None, cause, AGAIN) from None
 
 
 def _against_plan(path: Path, plan: dict[str, Any], trials: pd.DataFrame, lines: list[int]) -> None:
@@ -276,14 +177,14 @@ def _against_plan(path: Path, plan: dict[str, Any], trials: pd.DataFrame, lines:
     numbers = trials["trial"].tolist()
     for number, line in zip(numbers, lines, strict=True):
         if number not in planned:
-            raise _fail(file, line, f"trial {number} is not in the plan", AGAIN)
+            raise fail(file, line, f"trial {number} is not in the plan", AGAIN)
     for key in PLANNED:
         for number, value, line in zip(numbers, trials[key].tolist(), lines, strict=True):
             wanted = planned[number].get(key)
             if wanted is None or value is pd.NA or value == wanted:
                 continue  # an arm that could not start has no pace to record
             cause = f"trial {number} has {key} {value}, the plan says {wanted}"
-            raise _fail(file, line, cause, AGAIN)
+            raise fail(file, line, cause, AGAIN)
 
 
 def load_run(path: Path | str, brief: bool = False) -> Run:
@@ -310,5 +211,5 @@ def load_run(path: Path | str, brief: bool = False) -> Run:
     if finished and not known.all():
         at = int((~known).argmax())
         cause = f"trial {scrapes['trial'].iloc[at]} has no row in {file_of('trials')}"
-        raise _fail(path / file_of("scrapes"), lines[at], cause, AGAIN)
+        raise fail(path / file_of("scrapes"), lines[at], cause, AGAIN)
     return Run(path, manifest, kept, scrapes, finished, left_out, doubts)
