@@ -39,7 +39,7 @@ class Report(NamedTuple):
 
 def form(arm: Mapping[str, Any]) -> str | None:
     """How an arm's reports are read: ``records``, ``top``, ``mpstat``; None: it reports no CPU."""
-    program: str = os.path.basename(arm["command"][0])
+    program = os.path.basename(str(arm["command"][0]))
     if program in PRINTED:
         return program
     return "records" if arm["dump"] and arm.get("study") == "cores" else None

@@ -74,8 +74,7 @@ def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any] | None) -> fl
     if trial["kind"] == "from_start":  # getting ready is part of the window
         return OVERHEAD_S + float(trial["window_s"])
     if trial["kind"] == "cores":
-        two_reports: float = 2.0 * trial["interval_ms"] / 1000
-        return fixed + float(trial["window_s"]) + two_reports
+        return float(fixed + trial["window_s"] + 2 * trial["interval_ms"] / 1000)
     if trial["kind"] == "fidelity":
         load = loads.known_use(trial)
         return fixed + load.delay_s + load.seconds

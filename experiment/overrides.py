@@ -26,7 +26,8 @@ def use_arms(preset: Preset, arms: Mapping[str, Arm], notes: list[str], *, only:
     is contrasted with each of the others.
     """
     kept = [arm for arm in preset.named if not only or arm in arms or arm == NULL_AGENT]
-    new = [arm for arm in arms if arm not in preset.named]
+    asked_for = preset.only_reporting if only else []
+    new = [arm for arm in arms if arm not in preset.named or arm in asked_for]
     groups = []
     for group in preset.groups:
         names = (*(arm for arm in group.arms if arm in kept), *new)
@@ -54,7 +55,9 @@ def use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Pr
     """The same choice for external and fidelity trials where they list their arms."""
 
     def chosen(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return None if names is None else (*(arm for arm in names if arm in kept), *new)
+        if names is None:
+            return None
+        return tuple(dict.fromkeys([*(arm for arm in names if arm in kept), *new]))
 
     external = preset.external
     if external is not None:

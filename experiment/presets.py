@@ -6,12 +6,11 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from experiment import core_loads, exclusion, known_use, paces, points, strict_yaml
+from experiment import core_loads, exclusion, loads, paces, points, strict_yaml
+from experiment.compared import Contrast, Level, Twin
 from experiment.core_loads import Cores
 from experiment.exclusion import Exclusion
-from experiment.known_use import Fidelity
 from experiment.paces import STATISTICS, External
 from experiment.points import Point
 from experiment.reader import PresetError, Reader
@@ -27,9 +26,6 @@ __all__ = [
     "PresetError",
     "Twin",
 ]
-
-#: A process count of the whole machine; None leaves the machine as it is.
-Level = int | None
 
 MAX_CONTRASTS = 6
 #: Kinds of trials that cells can be of.
@@ -53,49 +49,14 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """A declared comparison, ``numerator / denominator`` and ``numerator - denominator``."""
+class Fidelity:
+    """Trials of what a collector reports. ``arms`` None: those whose cost is measured."""
 
-    name: str
-    numerator: str
-    denominator: str
-    statistics: str
-    level: Level
-    point: int | None = None
-    stress: int | None = None
-
-    def planned(self) -> dict[str, Any]:
-        """The entry of ``plan["contrasts"]``; its id says where it is measured."""
-        where = "" if self.level is None else f"_{self.level}"
-        at = self.point or self.stress
-        return {
-            "id": self.name + (where if at is None else f"_at_{at}"),
-            "numerator": self.numerator,
-            "denominator": self.denominator,
-            **_planned_place(self),
-        }
-
-
-@dataclass(frozen=True)
-class Twin:
-    """The cell that is measured twice in each block: the A/A pair."""
-
-    arm: str
-    statistics: str
-    level: Level
-    point: int | None = None
-    stress: int | None = None
-
-    def planned(self) -> dict[str, Any]:
-        """``plan["a_a"]``."""
-        return {"arm": self.arm, **_planned_place(self)}
-
-
-def _planned_place(item: Contrast | Twin) -> dict[str, Any]:
-    place: dict[str, Any] = {"statistics": item.statistics, "processes": item.level}
-    if item.stress is not None:
-        place["stress_threads"] = item.stress
-    return place if item.point is None else {**place, "point": item.point}
+    window_ms: int
+    workloads: tuple[str, ...] = ("steady",)
+    blocks: int = 1
+    children: int = loads.CHILDREN
+    arms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,9 +96,21 @@ class Preset:
     @property
     def named(self) -> list[str]:
         """Names of all arms, those too that have external or fidelity trials alone."""
+        return list(dict.fromkeys([*self._measured, *self._reporting]))
+
+    @property
+    def only_reporting(self) -> list[str]:
+        """Names of those of which nothing is measured but what they say of each CPU."""
+        return [arm for arm in self._reporting if arm not in self._measured]
+
+    @property
+    def _measured(self) -> list[str]:
         more = (self.external.arms if self.external else None) or ()
-        tested = (*(self.fidelity.arms or ()), *((self.cores.arms if self.cores else None) or ()))
-        return list(dict.fromkeys([*self.arms, *more, *tested]))
+        return [*self.arms, *more, *(self.fidelity.arms or ())]
+
+    @property
+    def _reporting(self) -> tuple[str, ...]:
+        return (self.cores.arms if self.cores else None) or ()
 
 
 def _level(reader: Reader) -> Level:
@@ -190,6 +163,18 @@ def _place(
     return STATISTICS[0], found[0].processes, number
 
 
+def _fidelity(reader: Reader) -> Fidelity:
+    fidelity = Fidelity(
+        window_ms=_milliseconds(reader.take("window_s", int, float)),
+        workloads=reader.some_of("workloads", loads.KNOWN_USE, ("steady",)),
+        blocks=reader.take_or("blocks", 1, int),
+        children=reader.take_or("children", loads.CHILDREN, int),
+        arms=reader.texts_or_none("arms"),
+    )
+    reader.end()
+    return fidelity
+
+
 def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
@@ -212,7 +197,7 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
         a_a=twin,
         contrasts=tuple(_contrast(part, planned) for part in reader.sections("contrasts")),
         external=paces.read(reader.optional("external")),
-        fidelity=known_use.read(reader.section("fidelity")),
+        fidelity=_fidelity(reader.section("fidelity")),
         exclusion=limits,
         points=planned,
         cores=core_loads.read(reader.optional("cores") if reader.has("cores") else None),

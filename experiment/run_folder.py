@@ -52,7 +52,7 @@ def columns(table: str) -> list[str]:
 _SAMPLES = {"scrapes": "scrapes.csv.gz", "cores": "cores.csv.gz"}
 
 
-def samples_of(kind: str) -> str:
+def samples_of(kind: str | None) -> str:
     """The table that a trial's samples belong to, by its kind."""
     return "cores" if kind == "cores" else "scrapes"
 
@@ -124,7 +124,7 @@ class RunFolder:
         if unknown := set(row) - set(self._columns):
             raise KeyError(f"columns missing in data/schema.json: {sorted(unknown)}")
         if samples:
-            file = _SAMPLES[samples_of(row["kind"])]
+            file = _SAMPLES[samples_of(row.get("kind"))]
             names = self._samples[file]
             text = "".join(_csv_line(names, sample) for sample in samples)
             if not (self.path / file).exists():

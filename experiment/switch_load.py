@@ -43,9 +43,9 @@ def wanted(trial: Mapping[str, Any]) -> Load | None:
         tasks = int(trial["switching_tasks"])
         what = f"{rate} context switches a second of {tasks} tasks"
         return Load(PROGRAM, ("--rate", str(rate), "--tasks", str(tasks)), tasks, what)
-    if threads := trial.get("stress_threads"):
-        what = f"{threads} threads that sleep and wake up"
-        return Load(STRESS_PROGRAM, ("--count", str(threads)), int(threads), what)
+    if tasks := int(trial.get("stress_threads") or 0):
+        what = f"{tasks} threads that sleep and wake up"
+        return Load(STRESS_PROGRAM, ("--count", str(tasks)), tasks, what)
     return None
 
 

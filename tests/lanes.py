@@ -15,6 +15,8 @@ LANES = {
         "tests/cli",
         "tests/docs",
         "tests/experiment/test_arms.py",
+        "tests/experiment/test_core_loads.py",
+        "tests/experiment/test_core_reports.py",
         "tests/experiment/test_pilot.py",
         "tests/experiment/test_plan.py",
         "tests/experiment/test_points.py",

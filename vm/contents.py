@@ -74,7 +74,7 @@ def base(held: Mapping[Package, Files], python: str) -> Files:
 
 
 def layer(held: Mapping[Package, Files], below: Files) -> Files:
-    """Python modules and programs of packages, with the libraries that are not ``below`` yet."""
+    """Python modules and programs of packages, with the libraries not ``below`` already."""
     found = _all(held)
     kept = {
         name: entry

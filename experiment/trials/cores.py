@@ -85,8 +85,7 @@ def _load(trial: dict[str, Any], build: str) -> list[str]:
 
 def _lasts_ns(trial: dict[str, Any]) -> int:
     """How long the tool is listened to."""
-    lasts: int = round(1e9 * trial["window_s"] + 1e6 * trial["interval_ms"])
-    return lasts
+    return round(1e9 * float(trial["window_s"]) + 1e6 * int(trial["interval_ms"]))
 
 
 def _discard(collector: Collector) -> None:

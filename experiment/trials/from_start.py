@@ -7,10 +7,12 @@ instruments of the other trials.
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from typing import Any
 
-from experiment.accounting import Group, bpf_stats, harness, machine, own
+from experiment.accounting import Group, bpf_stats, exact, harness, machine, own
 from experiment.collector import Collector, command_line
 from experiment.trials import window
 from experiment.trials.common import COUNTERS, Invalid, Row, Setting, note_programs, programs_of
@@ -38,20 +40,17 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, samples: list[Row
             machine_before, load_before = machine.read(), setting.load.read()
             harness_before = harness.at_start(setting.drivers)
             began = time.monotonic_ns()
-            setting.marks.begin()
-            collector = Collector(
-                words, arm["ready"], group, setting.log_folder / f"{label}.stderr",
-                before_exec=life.before_exec,
-            )  # fmt: skip
-            setting.announce(collector.pid)
-            time.sleep(max(0.0, began / 1e9 + window_s - _LOOK_S - time.monotonic()))
-            collector.check_started()
-            if counted:
-                _note_programs(row, loaded, group)
-            spent_ns = group.cpu_ns() if setting.account.name == "schedstat" else 0
-            time.sleep(max(0.0, began / 1e9 + window_s - time.monotonic()))
-            closing = collector.stop()
-            setting.marks.end()
+            with _between(setting.marks):
+                log = setting.log_folder / f"{label}.stderr"
+                collector = Collector(words, arm["ready"], group, log, before_exec=life.before_exec)
+                setting.announce(collector.pid)
+                _sleep_until(began / 1e9 + window_s - _LOOK_S)
+                collector.check_started()
+                if counted:
+                    _note_programs(row, loaded, group)
+                spent_ns = group.cpu_ns() if setting.account.name == "schedstat" else 0
+                _sleep_until(began / 1e9 + window_s)
+                closing = collector.stop()
             ended = time.monotonic_ns()
             harness_after = harness.at_end(setting.drivers)
             load = setting.load.read().since(load_before)
@@ -70,6 +69,20 @@ def measure(trial: dict[str, Any], setting: Setting, row: Row, samples: list[Row
     row["scrapes"] = closing.get("scrapes")
     if row.get("lost"):
         raise Invalid(f"the collector lost {row['lost']} updates")
+
+
+@contextlib.contextmanager
+def _between(marks: exact.Marks | exact.NoMarks) -> Iterator[None]:
+    """Both marks, whatever happens: one without its pair is an error of the whole boot."""
+    marks.begin()
+    try:
+        yield
+    finally:
+        marks.end()
+
+
+def _sleep_until(moment_s: float) -> None:
+    time.sleep(max(0.0, moment_s - time.monotonic()))
 
 
 def _note_programs(row: Row, before: list[int] | None, group: Group) -> None:

@@ -721,3 +721,42 @@ def test_limits_are_read_strictly(tmp_path: Path, own: str, cause: str) -> None:
     (tmp_path / "presets.yaml").write_text(text.replace(whole, f"exclusion: {own}"))
     with pytest.raises(presets.PresetError, match=cause):
         presets.load(tmp_path / "presets.yaml")
+
+
+def test_scheduler_pressure_is_a_place_of_its_own_and_is_named_by_ids(root: Path) -> None:
+    made = make(root, "cores", "quick")
+    assert [c["id"] for c in made["contrasts"]] == ["top_vs_cores_at_0", "top_vs_cores_at_200"]
+    assert [c["stress_threads"] for c in made["contrasts"]] == [0, 200]
+    assert made["a_a"]["stress_threads"] == 0
+    for block in range(1, made["blocks"] + 1):
+        inside = [t for t in made["trials"] if t["block"] == block]
+        pressed = [bool(t.get("stress_threads")) for t in inside]
+        assert sum(a != b for a, b in itertools.pairwise(pressed)) == 1, "changes once"
+        assert all(not t.get("stress_threads") for t in inside if t["kind"] == "external")
+
+
+def test_every_tool_meets_every_duty_cycle_in_each_block_of_cores(root: Path) -> None:
+    made = make(root, "cores", "paper")
+    trials = [t for t in made["trials"] if t["kind"] == "cores"]
+    arms = {"sched_switch_cores", "top", "top_hidden", "mpstat", "proc_stat_cores"}
+    blocks = sorted({t["block"] for t in trials})
+    assert blocks == list(range(made["blocks"] + 1, made["blocks"] + 7))
+    for block in blocks:
+        seen = [(t["arm"], t["duty_percent"], t["burst_us"]) for t in trials if t["block"] == block]
+        assert len(seen) == len(set(seen)) == len(arms) * 8
+        assert {arm for arm, *_ in seen} == arms
+
+
+def test_chosen_arms_keep_the_other_kinds_of_trials(root: Path) -> None:
+    made = make(root, "cores", "quick", arms=["proc_stat_cores", "sched_switch_cores"])
+    by_kind = {
+        kind: {t["arm"] for t in made["trials"] if t["kind"] == kind}
+        for kind in ("cost", "from_start", "cores")
+    }
+    both = {"proc_stat_cores", "sched_switch_cores"}
+    assert by_kind == {"cost": {*both, "null_agent"}, "from_start": both, "cores": both}
+    assert made["a_a"]["arm"] in both and made["contrasts"]
+
+
+def test_every_quick_plan_of_the_cores_ends_within_six_minutes(root: Path) -> None:
+    assert make(root, "cores", "quick")["estimate"]["minutes"] <= 6

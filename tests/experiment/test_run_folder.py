@@ -201,3 +201,13 @@ def test_a_reason_with_any_text_stays_one_row(tmp_path_factory, reason):
     folder.create(manifest())
     folder.append(row(0, reason=reason.replace("\0", "")), [])
     assert reopened(folder).done == {0}
+
+
+def test_what_is_said_of_each_cpu_has_a_table_of_its_own(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.create(manifest())
+    sample = {"trial": 3, "scrape": 0, "cpu": -1, "known_percent": 20.5, "reported_percent": 21.0}
+    folder.append({"trial": 3, "kind": "cores"}, [sample])
+    with gzip.open(folder.path / "cores.csv.gz", "rt") as file:
+        assert list(csv.DictReader(file)) == [{k: str(v) for k, v in sample.items()}]
+    assert not (folder.path / "scrapes.csv.gz").exists()

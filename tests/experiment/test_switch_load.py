@@ -86,6 +86,17 @@ def test_one_that_cannot_start_says_why(load: SwitchLoad) -> None:
     assert load.read().cpu_ns > 0
 
 
+def test_scheduler_pressure_is_a_load_like_the_others(load: SwitchLoad) -> None:
+    load.ensure({"stress_threads": 20})
+    before = load.read()
+    time.sleep(1)
+    seen = load.read().since(before)
+    assert 20 * 30 < seen.voluntary <= 20 * 101, "each sleeps for 10 ms"
+    assert seen.switches >= seen.voluntary and seen.cpu_ns > 0
+    load.ensure({"stress_threads": 0})
+    assert load.read() == Seen(0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("made", "window_ns", "rate", "good"),
     [

@@ -49,6 +49,7 @@ PACKAGES: dict[str, dict[str, bytes | cpio.Entry]] = {
     },
     "ncurses-base": {"lib/terminfo/d/dumb": b"dumb\n"},
     "python3-psutil": {"usr/lib/python3/dist-packages/psutil/__init__.py": b"x = 1\n"},
+    "sysstat": {"usr/bin/mpstat": b"mpstat\n", "usr/bin/sar": b"sar\n"},
     "python3-empty": {"usr/share/doc/python3-empty/copyright": b"nothing else\n"},
     "libc6-dev": {"usr/include/stdio.h": b"int puts(const char *);\n"},
     "linux-libc-dev": {"usr/include/linux/bpf.h": b"\n"},

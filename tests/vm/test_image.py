@@ -70,6 +70,13 @@ def test_the_inputs_name_every_package_that_a_byte_comes_from(suite: Suite) -> N
     assert layer[-1][0] == "usr/lib/python3/dist-packages/psutil/__init__.py"
 
 
+def test_a_layer_may_hold_a_program_and_leaves_the_base_as_it_is(suite: Suite) -> None:
+    plain, made = make(suite), make(suite, "sysstat")
+    names = [name for name, *_ in cpio_reader.members(made.layers["sysstat"].read_bytes())]
+    assert "usr/bin/mpstat" in names and "usr/bin/sar" not in names
+    assert made.initrd.read_bytes() == plain.initrd.read_bytes()
+
+
 def test_the_same_packages_give_the_same_bytes(suite: Suite) -> None:
     first = make(suite, "python3-psutil")
     elsewhere = image.build("6.1", "x86_64", suite.cache / "b", ["python3-psutil"])
@@ -199,7 +206,7 @@ def test_an_unknown_guest_is_refused_with_those_known(
 
 
 def test_a_layer_without_modules_is_refused(suite: Suite) -> None:
-    with pytest.raises(Problem, match="python3-empty of bookworm holds no Python module"):
+    with pytest.raises(Problem, match="python3-empty of bookworm holds nothing for a layer"):
         make(suite, "python3-empty")
 
 

@@ -65,6 +65,8 @@ def test_programs_and_scripts_are_there_if_an_arm_needs_them(plan, tmp_path):
     assert guest_files.packages(plan) == []
     python = build("processes", "smoke", root=ROOT, backend="exact", arms=["psutil_processes"])
     assert guest_files.packages(python) == ["python3-psutil"]
+    cores = build("cores", "exact", root=ROOT, backend="exact")
+    assert guest_files.packages(cores) == ["sysstat"]
     entries = {entry.name for entry in guest_files.project(python, ROOT, tmp_path)}
     assert {"probetax/bpf/common/collector.py", "build/null_agent"} <= entries
     (tmp_path / "spin").unlink()

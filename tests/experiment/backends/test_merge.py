@@ -41,6 +41,14 @@ def test_a_boots_rows_get_the_instructions_between_their_marks():
     assert block.logs == {"3-top.stderr": b"a word"}
 
 
+def test_a_life_is_counted_and_reports_of_each_cpu_are_kept():
+    left = files("3,from_start,ok,9\n4,cores,ok,9\n5,empty,ok,9\n")
+    left["cores.csv.gz"] = gzip.compress(b"trial,scrape,cpu\n4,0,1\n")
+    block = merge.block(left, pair(3, 10, 20, 0) + pair(5, 4, 5, 6), PLANNED)
+    assert block.rows[0]["kernel_instructions"] == "20"
+    assert block.scrapes[4] == [{"trial": "4", "scrape": "0", "cpu": "1"}]
+
+
 @pytest.mark.parametrize(
     ("rows", "marks", "told"),
     [
