@@ -29,6 +29,7 @@ from analysis.text import interval, number
 ALONE = "task_clock"  # the measure that the program's time can be added to
 WHOLE = "with_program"
 TABLE = "source"
+PUBLISHED = "sched_switch_cores_published"  # the source's program
 
 
 def _run(claim: Claim, index: Index) -> Entry | None:
@@ -43,7 +44,7 @@ def _run(claim: Claim, index: Index) -> Entry | None:
 
 
 def _ratio(run: Entry, measure: str, threads: int) -> Entry | None:
-    where = {"measure": measure, "stress_threads": threads}
+    where = {"measure": measure, "stress_threads": threads, "denominator": PUBLISHED}
     return evidence.first(run["cores"]["ratios"], where)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.external import paired_difference
+from analysis.external import HOOK, paired_difference
 from analysis.load import Run
 from analysis.rows import valid
 from analysis.statistics.intervals import Interval, mean_interval
@@ -144,15 +144,16 @@ def closer(difference: Interval) -> str:
 def answer(run: Run) -> Entry | None:
     """CORE-13 as the ledger reads it: see `analysis.answers.accuracy`. None without such trials.
 
-    A load is won against the polling tools all together: the difference to the mean of their errors
-    in each block.
+    Per load the mean error of the collectors on sched_switch, less that of the polling tools, in
+    each block.
     """
     each = by_trial(run)
     polling = [arm for arm, about in run.arms.items() if about.get("source") == "proc"]
+    hooked = [arm for arm, about in run.arms.items() if about.get("hook") == HOOK]
     rows: list[Entry] = []
     for name in dict.fromkeys(cell["load"] for cell in cells(run)):
         here = each[each["load"] == name]
-        mine = here[here["arm"] == MONITOR].groupby("block")["error"].mean()
+        mine = here[here["arm"].isin(hooked)].groupby("block")["error"].mean()
         theirs = here[here["arm"].isin(polling)].groupby("block")["error"].mean()
         if mine.empty or theirs.empty:
             continue

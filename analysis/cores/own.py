@@ -12,7 +12,7 @@ Trials of kind from_start, statistics on; a value a block, for a window as long 
     with_program      task_clock + bpf_run_ns / 1e6 (ms): what its program takes of other tasks'
                       time added, which the source's method leaves out
 
-Every ratio is `top`'s over the monitor's, paired by block as every contrast is, and judged by its
+Every ratio is `top`'s over a monitor's, paired by block as every contrast is, and judged by its
 own 95 % interval: these are the source's numbers, each with an error of its own, and no family of
 ours. Equivalence: the interval inside 0.9 to 1.1.
 """
@@ -50,8 +50,9 @@ MEASURES = {
     "user_time": Measure("user time", "ms"),
     "with_program": Measure("task-clock and program", "ms"),
 }
-#: Numerator and denominator of the source's ratios.
-PAIR = ("top", "sched_switch_cores")
+TOP = "top"  # numerator of every ratio
+#: Denominators: the source's program, and the one that puts its faults right.
+PUBLISHED, CORRECTED = "sched_switch_cores_published", "sched_switch_cores"
 RANGE = "median and range over perturbations"
 COLUMNS = ["arm", "block", "stress_threads", "processes_target", "statistics", "window_ns"]
 COLUMNS += ["own_task_clock_ns", "own_user_ns", "own_system_ns", "own_switches", "bpf_run_ns"]
@@ -122,7 +123,7 @@ def cells(run: Run) -> list[dict[str, Any]]:
 
 
 def ratios(run: Run) -> list[dict[str, Any]]:
-    """The source's ratios, `top` over the monitor.
+    """The source's ratios, `top` over each monitor.
 
     Keys id, measure, numerator, denominator, statistics, level, comparison (in the measure's unit),
     verdict, why. Empty for a run without both.
@@ -133,15 +134,18 @@ def ratios(run: Run) -> list[dict[str, Any]]:
     for level in sorted(set(each["level"]), key=abs):
         here = each[each["level"] == level]
         for measure in ("instructions",) if counted else MEASURES:
-            x, y = (here[here["arm"] == arm].set_index("block")[measure].dropna() for arm in PAIR)
-            if x.empty or y.empty:
-                continue
-            entry: dict[str, Any] = {
-                "id": f"{measure}_at_{levels.stress_of(int(level))}",
-                "measure": measure,
-            }
-            entry |= dict(zip(("numerator", "denominator"), PAIR, strict=True))
-            made.append({**entry, "statistics": "on", "level": int(level), "series": (x, y)})
+            for arm in (PUBLISHED, CORRECTED):
+                pair = {"numerator": TOP, "denominator": arm}
+                x, y = (
+                    here[here["arm"] == side].set_index("block")[measure].dropna()
+                    for side in pair.values()
+                )
+                if x.empty or y.empty:
+                    continue
+                threads = levels.stress_of(int(level))
+                entry: dict[str, Any] = {"id": f"{measure}_over_{arm}_at_{threads}"}
+                entry |= {"measure": measure, **pair, "statistics": "on", "level": int(level)}
+                made.append({**entry, "series": (x, y)})
     if counted:
         return [_in_digits(entry) for entry in made]
     for entry in made:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from analysis.cores.own import PUBLISHED
 from analysis.exact import BACKEND
 from analysis.text import number
 
@@ -37,7 +38,8 @@ def counted(summaries: Sequence[Summary]) -> str:
     said = []
     for architecture, run in sorted(runs.items()):
         for entry in run["cores"]["ratios"]:
-            if entry["measure"] != MEASURE or entry["ratio"]["estimate"] is None:
+            wanted = entry["measure"] == MEASURE and entry["denominator"] == PUBLISHED
+            if not wanted or entry["ratio"]["estimate"] is None:
                 continue
             ratio, threads = entry["ratio"], entry["stress_threads"]
             where = f"beside {threads:,} threads" if threads else "on a free system"
@@ -47,7 +49,7 @@ def counted(summaries: Sequence[Summary]) -> str:
         return ""
     return (
         "By instructions of the whole exact machine, from the start of a tool to its end ten "
-        f"seconds later, top took {', '.join(said)} what the monitor took."
+        f"seconds later, top took {', '.join(said)} what the published monitor took."
     )
 
 

@@ -16,6 +16,7 @@ from analysis.text import number, span
 
 Row = dict[str, Any]
 ALONE, WHOLE = "#0072B2", "#D55E00"  # the process alone, with its program's time elsewhere
+OFFSETS = {own.PUBLISHED: -0.15, own.CORRECTED: 0.15}
 WITH_PROGRAM = "with_program"
 
 
@@ -30,11 +31,11 @@ def plotted(r: Results) -> list[Row]:
     for e in r.own_ratios:
         c = e["comparison"]
         base: Row = {"measure": e["measure"], "title": own.MEASURES[e["measure"]].title}
-        base |= levels.at(e["level"])
+        base |= {"monitor": e["denominator"], **levels.at(e["level"])}
         ends = {"value": c.ratio.estimate, "low": c.ratio.low, "high": c.ratio.high}
         rows.append({**base, "kind": "ratio", **ends, "n": c.ratio.n, "verdict": e["verdict"]})
         claim = number_of(r.run.study, e["measure"], levels.stress_of(e["level"]))
-        if "ratio" in claim:
+        if "ratio" in claim and e["denominator"] == own.PUBLISHED:
             rows.append({**base, "kind": "published", "value": claim["ratio"]})
     return rows
 
@@ -70,8 +71,10 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
 
 
 def _mark(ax: Any, row: Row, y: int, limits: tuple[float, float]) -> None:
-    value = row["value"]
+    value, at = row["value"], y + OFFSETS[row["monitor"]]
     if value is None or value <= 0:
+        if row["monitor"] == own.CORRECTED:
+            return  # once is enough
         ax.text(limits[0] * 1.1, y, "no ratio", color=GREY, va="center", style="italic")
         return
     if row["kind"] == "published":
@@ -80,8 +83,9 @@ def _mark(ax: Any, row: Row, y: int, limits: tuple[float, float]) -> None:
     colour = WHOLE if row["measure"] == WITH_PROGRAM else ALONE
     if row["low"] is not None or row["high"] is not None:
         low = limits[0] if row["low"] is None else max(row["low"], limits[0])
-        ax.plot([low, row["high"] or limits[1]], [y, y], color=colour)
-    ax.plot([value], [y], marker="o", color=colour, markersize=4.5)
+        ax.plot([low, row["high"] or limits[1]], [at, at], color=colour)
+    face = colour if row["monitor"] == own.PUBLISHED else "white"
+    ax.plot([value], [at], marker="o", color=colour, markerfacecolor=face, markersize=4.5)
 
 
 def _legend(rows: list[Row]) -> list[Line2D]:
@@ -90,6 +94,9 @@ def _legend(rows: list[Row]) -> list[Line2D]:
     handles = [Line2D([], [], color=ALONE, **dot, label="the process alone")]
     if WITH_PROGRAM in measures:
         handles.append(Line2D([], [], color=WHOLE, **dot, label="with the kernel program's time"))
+    if any(row["monitor"] == own.CORRECTED for row in rows):
+        open_dot: dict[str, Any] = {**dot, "markerfacecolor": "white", "linewidth": 0}
+        handles.append(Line2D([], [], color=GREY, **open_dot, label="the corrected monitor"))
     if any(row["kind"] == "published" for row in rows):
         tick: dict[str, Any] = {"marker": "|", "markersize": 9, "markeredgewidth": 1.2}
         handles.append(Line2D([], [], color=BLACK, linewidth=0, **tick, label="published"))
@@ -120,8 +127,10 @@ def alt(r: Results, rows: list[Row]) -> str:
     for row in rows:
         where = levels.text(levels.of_entry(row))
         if row["kind"] == "published":
-            parts.append(f"{row['title']}, {where}: published {row['value']:g}.")
+            parts.append(f"{row['title']}, {where}: the source says {row['value']:g}.")
         elif row["value"] is not None:
             ends = span(row["low"], row["high"], row["value"])
-            parts.append(f"{row['title']}, {where}: {number(row['value'])} {ends}.")
+            which = "corrected" if row["monitor"] == own.CORRECTED else "published"
+            said = f"{row['title']}, {where}, over the {which} monitor"
+            parts.append(f"{said}: {number(row['value'])} {ends}.")
     return " ".join(parts)

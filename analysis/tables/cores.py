@@ -32,7 +32,8 @@ def source(r: Results) -> Table | None:
     shown: list[list[str]] = []
     for e in r.own_ratios:
         measure, level, c = own.MEASURES[e["measure"]], e["level"], e["comparison"]
-        claim = number_of(r.run.study, e["measure"], levels.stress_of(level))
+        published = e["denominator"] == own.PUBLISHED
+        claim = number_of(r.run.study, e["measure"], levels.stress_of(level)) if published else {}
         row: Row = {key: e[key] for key in ("id", "measure", "numerator", "denominator")}
         row |= {**levels.at(level), "unit": measure.unit, "n": len(c.blocks)}
         row |= ends("numerator_value", c.numerator) | ends("denominator_value", c.denominator)
@@ -48,7 +49,9 @@ def source(r: Results) -> Table | None:
             [
                 measure.title + (f", {measure.unit}" if measure.unit else ""),
                 levels.text(level),
-                *(interval(side) for side in sides),
+                interval(sides[0]),
+                r.run.title(e["denominator"]),
+                interval(sides[1]),
                 ratio_text(c),
                 e["verdict"],
                 *(f"{claim[k]:g}" if k in claim else NOTHING for k in ("top", "ebpf")),
@@ -57,8 +60,8 @@ def source(r: Results) -> Table | None:
         )
     if not rows:
         return None
-    names = [r.run.title(arm) for arm in own.PAIR]
-    head = ["measure", "level", *names, "ratio", "verdict on the first"]
+    head = ["measure", "level", r.run.title(own.TOP), "monitor", "of it", "ratio"]
+    head += ["verdict on the first"]
     head += ["published: top", "published: monitor", "published ratio"]
     window = next(iter(cells.values()))["window_s"]
     note = EXACT_NOTE if exact.counted(r.run) else SOURCE_NOTE

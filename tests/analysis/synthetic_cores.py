@@ -13,18 +13,21 @@ import synthetic
 
 from analysis.schema import columns
 
-ARMS = ["null_agent", "sched_switch_cores", "top", "mpstat"]
+ARMS = ["null_agent", "sched_switch_cores_published", "sched_switch_cores", "top", "mpstat"]
+HOOKED = ARMS[1:3]
 THREADS = [0, 50, 200, 500]
 LIFE_S = 10.0
 #: Own CPU time in ms of ten seconds at no thread, and per thread; switches; user time's share.
 OWN: Mapping[str, tuple[float, float, int, float]] = {
-    "sched_switch_cores": (12.0, 0.0, 12, 0.0),
+    "sched_switch_cores_published": (12.0, 0.0, 12, 0.0),
+    "sched_switch_cores": (40.0, 0.0, 12, 0.0),
     "top": (264.0, 2.0, 17, 0.25),
 }
 BPF_NS_PER_THREAD = 400_000  # in those ten seconds
 #: Percent of a core in a window, at no thread and per thread, what the program takes left out.
 COST: Mapping[str, tuple[float, float]] = {
     "null_agent": (0.002, 0.0),
+    "sched_switch_cores_published": (0.03, 0.0),
     "sched_switch_cores": (0.02, 0.0),
     "top": (2.0, 0.01),
     "mpstat": (0.1, 0.0),
@@ -32,11 +35,12 @@ COST: Mapping[str, tuple[float, float]] = {
 LOADS = [(20, 20_000), (20, 200), (1, 1_000)]
 #: Bias in points, and how far single reports scatter around it, by tool.
 ERRORS: Mapping[str, tuple[float, float]] = {
+    "sched_switch_cores_published": (-0.04, 0.02),
     "sched_switch_cores": (0.02, 0.01),
     "top": (-0.5, 0.4),
     "mpstat": (0.3, 0.2),
 }
-SOURCES = {"top": "proc", "mpstat": "proc", "sched_switch_cores": "ebpf", "null_agent": "none"}
+SOURCES = {"top": "proc", "mpstat": "proc", "null_agent": "none"} | dict.fromkeys(HOOKED, "ebpf")
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 
@@ -73,7 +77,8 @@ def plan(blocks: int = 7, threads: list[int] | None = None) -> dict[str, Any]:
     ]
     about = made["arms"]["null_agent"]
     arms = {arm: {**about, "name": arm, "title": arm, "source": SOURCES[arm]} for arm in ARMS}
-    arms["sched_switch_cores"] |= {"context": "both", "hook": "sched_switch"}
+    for arm in HOOKED:
+        arms[arm] |= {"context": "both", "hook": "sched_switch"}
     return made | {"schema": 5, "arms": arms, "contrasts": contrasts, "trials": trials}
 
 
@@ -103,7 +108,7 @@ def _filler(change: Change | None) -> Change:
         elif trial["kind"] == "from_start":
             fixed, slope, switches, user = OWN[trial["arm"]]
             clock = round(1e6 * (fixed + slope * threads) * wave)
-            mine = trial["arm"] == "sched_switch_cores"
+            mine = trial["arm"] in HOOKED
             row |= {
                 "own_task_clock_ns": clock,
                 "own_user_ns": round(clock * user),

@@ -79,6 +79,8 @@ def test_licence_is_stated(path: Path) -> None:
         "kernel.h",
         "sched_switch.h",
         "sched_switch_published.h",
+        "sched_switch_cores.h",
+        "sched_switch_cores_published.h",
         "task_iter.h",
         "snapshot.h",
     }

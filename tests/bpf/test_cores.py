@@ -46,6 +46,18 @@ def test_the_dump_has_every_online_cpu_and_no_more_time_than_there_is(
     assert closing["records"] >= len(online)
 
 
+def test_what_the_published_monitor_misses_at_a_scrape_comes_later(start: Start) -> None:
+    """A task that runs across scrapes is in the one after its switch, and in no other."""
+    collector = start("sched_switch_cores_published", 200, "--scrapes", "10", "--dump")
+    collector.finish(None)
+    records = collector.records()
+    elapsed = sum(record["interval_ns"] for record in records)
+    for cpu in records[0]["cores"]:
+        active = sum(record["cores"][cpu] for record in records)
+        # what ran at the first, baseline scrape began up to a second before it
+        assert 0 < active < elapsed + 1_000_000_000
+
+
 def test_bursts_shorter_than_a_tick_are_seen(start: Start, workload: Workload) -> None:
     """A fifth of the time in bursts of 200 us; what a poller makes of them is chance."""
     account = account_of_cpus()

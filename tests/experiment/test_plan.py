@@ -59,6 +59,12 @@ BUILT_IN |= {
         "context": "others",
         "dump": True,
     },
+    "sched_switch_cores_published": {
+        "study": "cores",
+        "source": "ebpf",
+        "context": "others",
+        "dump": True,
+    },
     "proc_stat_cores": {"study": "cores", "source": "proc", "dump": True},
     "mpstat": {"study": "cores", "source": "proc", "command": ["mpstat"], "sleeps_per_scrape": 1},
     "top_hidden": {"study": "cores", "source": "proc", "command": ["top"], "sleeps_per_scrape": 1},
@@ -738,7 +744,8 @@ def test_scheduler_pressure_is_a_place_of_its_own_and_is_named_by_ids(root: Path
 def test_every_tool_meets_every_duty_cycle_in_each_block_of_cores(root: Path) -> None:
     made = make(root, "cores", "paper")
     trials = [t for t in made["trials"] if t["kind"] == "cores"]
-    arms = {"sched_switch_cores", "top", "top_hidden", "mpstat", "proc_stat_cores"}
+    arms = {"sched_switch_cores_published", "sched_switch_cores", "top", "top_hidden", "mpstat"}
+    arms |= {"proc_stat_cores"}
     blocks = sorted({t["block"] for t in trials})
     assert blocks == list(range(made["blocks"] + 1, made["blocks"] + 7))
     for block in blocks:

@@ -21,14 +21,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made.write(tmp_path_factory.mktemp("raw") / "run")
 
 
-def ratio(folder: Path, measure: str, threads: int) -> dict[str, Any]:
+def ratio(folder: Path, measure: str, threads: int, arm: str = own.PUBLISHED) -> dict[str, Any]:
     found = own.ratios(load_run(folder))
-    return next(e for e in found if e["id"] == f"{measure}_at_{threads}")
+    return next(e for e in found if e["id"] == f"{measure}_over_{arm}_at_{threads}")
 
 
 @pytest.mark.parametrize("threads", made.THREADS)
 def test_a_ratio_is_that_of_the_processes_alone(folder: Path, threads: int) -> None:
-    (x, more, *_), (y, *_) = made.OWN["top"], made.OWN["sched_switch_cores"]
+    (x, more, *_), (y, *_) = made.OWN["top"], made.OWN[own.PUBLISHED]
     found = ratio(folder, "task_clock", threads)
     truth = (x + more * threads) / y
     assert found["comparison"].ratio.estimate == pytest.approx(truth, rel=0.02)
@@ -39,16 +39,21 @@ def test_a_ratio_is_that_of_the_processes_alone(folder: Path, threads: int) -> N
 
 def test_with_the_programs_time_the_ratio_is_another_one(folder: Path) -> None:
     whole = ratio(folder, "with_program", 500)["comparison"]
-    (x, more, *_), (y, *_) = made.OWN["top"], made.OWN["sched_switch_cores"]
+    (x, more, *_), (y, *_) = made.OWN["top"], made.OWN[own.PUBLISHED]
     truth = (x + more * 500) / (y + made.BPF_NS_PER_THREAD * 500 / 1e6)
     assert whole.ratio.estimate == pytest.approx(truth, rel=0.02)
     free = [ratio(folder, m, 0)["comparison"].ratio for m in ("task_clock", "with_program")]
     assert free[0] == free[1], "without a switch the program takes nothing"
 
 
+def test_both_monitors_are_set_against_top(folder: Path) -> None:
+    found = ratio(folder, "task_clock", 0, own.CORRECTED)["comparison"]
+    assert found.ratio.estimate == pytest.approx(264 / 40, rel=0.02)
+
+
 def test_a_missing_counter_is_no_zero(folder: Path) -> None:
     found = own.ratios(load_run(folder))
-    assert "instructions_at_0" not in {e["id"] for e in found}
+    assert "instructions" not in {e["measure"] for e in found}
     (cell, *_) = own.cells(load_run(folder))
     assert cell["instructions"].estimate is None
 
@@ -86,7 +91,7 @@ def test_the_table_shows_what_was_published_beside_ours(folder: Path) -> None:
     table = tables.source(compute(load_run(folder)))
     assert table is not None
     rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert rows["task_clock_at_0"]["published_ratio"] == 22
-    assert rows["system_time_at_200"]["published_top"] == 461
-    assert rows["task_clock_at_50"].get("published_ratio") is None
+    assert rows["task_clock_over_sched_switch_cores_published_at_0"]["published_ratio"] == 22
+    assert rows["system_time_over_sched_switch_cores_published_at_200"]["published_top"] == 461
+    assert rows["task_clock_over_sched_switch_cores_published_at_50"].get("published_ratio") is None
     assert "left out" in table.markdown()

@@ -45,6 +45,7 @@ def test_instructions_are_told_by_architecture_and_none_are_made_up(
     assert text.counted([summary]) == ""
     ratio = {"estimate": 50.0, "low": 49.0, "high": 51.0}
     entry = {"measure": "instructions", "stress_threads": 200, "ratio": ratio}
+    entry["denominator"] = "sched_switch_cores_published"
     exact = {**summary, "backend": "exact", "cores": {"ratios": [entry]}}
     exact["fingerprint"] = {"architecture": "aarch64"}
     assert "50.0 times [49.0 to 51.0] on aarch64 beside 200 threads" in text.counted([exact])
