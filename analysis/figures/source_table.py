@@ -65,7 +65,8 @@ def draw(r: Results, rows: list[Row], width: float) -> Figure:
             if levels.of_entry(row) == level:
                 _mark(ax, row, names.index(row["title"]), limits)
         log_ticks(ax, "x")
-    figure.supxlabel("top / eBPF monitor (times)", fontsize=8)
+        if side_by_side or ax is axes[-1]:
+            ax.set_xlabel("top / monitor (×)")
     figure.legend(handles=_legend(rows), loc="outside lower center", ncols=4 if side_by_side else 1)
     return figure
 
