@@ -143,8 +143,12 @@ def command_line(
 
 
 def environment() -> dict[str, str]:
-    """What QEMU is started in: its threads take turns, before whatever else is preloaded."""
-    preloaded = [str(TURNS), *filter(None, [os.environ.get("LD_PRELOAD")])]
+    """What QEMU is started in: its threads take turns, before whatever else is preloaded.
+
+    The library is named from QEMU's own folder, into which it is copied: the loader would take the
+    path of a project that has a space or a colon in it for several.
+    """
+    preloaded = [f"./{TURNS.name}", *filter(None, [os.environ.get("LD_PRELOAD")])]
     return {**os.environ, "LD_PRELOAD": ":".join(preloaded)}
 
 

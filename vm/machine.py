@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from vm import command, result
+from vm import command, hardware, result
 from vm.hardware import HARDWARE, Image, command_line, environment
 from vm.problem import Problem
 from vm.result import GuestFailed, Mark
@@ -31,6 +31,8 @@ from vm.result import GuestFailed, Mark
 MEMORY_MB = 1024
 #: What QEMU takes beyond the guest's memory, in MB: its own, and translated code.
 OVERHEAD_MB = 300
+#: How the loader says, and goes on, that a library was not preloaded.
+NOT_LOADED = "cannot be preloaded"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Machine:
         Raises:
             Problem: no QEMU, no plugin.
         """
-        hardware = HARDWARE[image.inputs["architecture"]]
+        guest = HARDWARE[image.inputs["architecture"]]
         self.folder = folder
         self._began = time.monotonic()
         self._deadline_s = deadline_s
@@ -91,12 +93,14 @@ class Machine:
                 with open(segment, "rb") as part:
                     shutil.copyfileobj(part, out, 1 << 20)
         words = command_line(
-            hardware, image, initrd, cpu=cpu, memory_mb=memory_mb, seed=seed, folder=folder
+            guest, image, initrd, cpu=cpu, memory_mb=memory_mb, seed=seed, folder=folder
         )
+        shutil.copyfile(hardware.TURNS, folder / hardware.TURNS.name)
         with open(folder / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(
                 words,
                 env=environment(),
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -157,10 +161,13 @@ class Machine:
         stalled = self.process.poll() is None
         self.kill()
         console = _text(self.folder / "console")
+        log = _text(self.folder / "qemu.log")
+        if ignored := [line for line in log.splitlines() if NOT_LOADED in line]:
+            raise Problem(f"{ignored[0]}; without it the host's timing is in the digits")
         if stalled:
             raise GuestFailed(f"the guest did not end within {self._deadline_s:.0f} s", console)
         if self.process.returncode:
-            raise Problem(_why(self.process.returncode, _text(self.folder / "qemu.log")))
+            raise Problem(_why(self.process.returncode, log))
         files = result.files(self.folder / "result", console)
         marks = result.marks(self.folder / "marks", console)
         return Outcome(files, marks, console, time.monotonic() - self._began)

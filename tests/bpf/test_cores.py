@@ -154,7 +154,7 @@ def in_private(folder: Path, script: str, **files: str) -> list[str]:
     mounts = []
     for name, text in files.items():
         (folder / name).write_text(text)
-        mounts.append(f"mount --bind {folder / name} {places[name]}")
+        mounts.append(f"mount --bind '{folder / name}' {places[name]}")
     private = ["unshare", "--mount", "--propagation", "private", "bash", "-ec"]
     return [*private, "\n".join([*mounts, script])]
 
@@ -167,7 +167,7 @@ def stat(**ticks: tuple[int, int]) -> str:
 
 @needs_root
 def test_numbers_with_holes_and_cpus_that_come_and_go(build: Path, tmp_path: Path) -> None:
-    collector = f"{build}/proc_stat_cores --interval-ms 300 --scrapes 3 --dump"
+    collector = f"'{build}/proc_stat_cores' --interval-ms 300 --scrapes 3 --dump"
     dump = tmp_path / "dump"
     script = f'exec {collector} 3>"{tmp_path / "status"}" 4>"{dump}"'
     first = stat(cpu0=(100, 50), cpu5=(200, 50))
@@ -201,7 +201,7 @@ def test_numbers_with_holes_and_cpus_that_come_and_go(build: Path, tmp_path: Pat
 @pytest.mark.usefixtures("build")
 def test_the_monitor_shows_those_that_are_online(tmp_path: Path) -> None:
     """Also those whose number is beyond how many there are."""
-    script = f"exec {BUILD}/sched_switch_cores --interval-ms 100 --scrapes 1"
+    script = f"exec '{BUILD}/sched_switch_cores' --interval-ms 100 --scrapes 1"
     words = in_private(tmp_path, script, possible="0-130\n", online="0,64-65,130\n")
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     if done.returncode == UNAVAILABLE:
