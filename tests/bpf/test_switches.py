@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,6 @@ def _result(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def test_two_million_and_one(start: Start, workload: Workload) -> None:
-    # what is used after the last scrape is not reported: short intervals keep that small
     collector = start("sched_switch", 100, "--dump")
     (program,) = bpf_syscall.programs_named("sched_switch")
     statistics = bpf_syscall.enable_stats()
@@ -42,6 +42,7 @@ def test_two_million_and_one(start: Start, workload: Workload) -> None:
         machine = _machine_switches() - machine
     finally:
         os.close(statistics)
+    time.sleep(0.3)  # what is used after the last scrape is not reported
     closing = collector.finish()
     assert line["switches"] == line["billed_switches"] == SWITCHES
     # by the kernel's count for the two processes: none missing, interruptions by others on top
