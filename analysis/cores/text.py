@@ -14,6 +14,7 @@ Named = Callable[[str], str]
 PRESETS = ("article", "paper", "quick")  # the source's own protocol first
 NOT_YET = "No run of the study `cores` is shipped yet."
 MEASURE = "instructions"
+SOURCES_WINDOW_S = 10
 
 
 def newest(summaries: Sequence[Summary]) -> Summary | None:
@@ -53,6 +54,17 @@ def counted(summaries: Sequence[Summary]) -> str:
     )
 
 
+def _window(run: Summary) -> str:
+    """A shorter life than the source's is the more loading and the less scrapes: so it is said."""
+    window_s = min(float(e["window_s"]) for e in run["cores"]["own"])
+    if window_s > 0.9 * SOURCES_WINDOW_S:
+        return ""
+    return (
+        f" Windows of {number(window_s, 2)} s; the source's were {SOURCES_WINDOW_S} s: a ratio of "
+        "this table is a first look and answers none of its claims."
+    )
+
+
 def block(summaries: Sequence[Summary], to: Named, table: Named) -> str:
     """The README's part; to: a path in data/processed to a link; table: a table's pipe lines."""
     run = newest(summaries)
@@ -67,7 +79,7 @@ def block(summaries: Sequence[Summary], to: Named, table: Named) -> str:
     parts.append(
         f"*{run['machine']}; {run['started_utc'][:10]}. What `perf stat` counts from the start of "
         "each tool to its end, as the source counts, and with the kernel program's time in other "
-        "tasks added; 95 % intervals over blocks.*"
+        f"tasks added; 95 % intervals over blocks.{_window(run)}*"
     )
     parts.append(table(f"{folder}/tables/source.md"))
     parts += filter(None, [counted(summaries)])

@@ -14,8 +14,8 @@ SOURCE_NOTE = (
     "What `perf stat` counts of each tool's own processes from its start to its end: loading and "
     "attaching included, the kernel program's time in other tasks left out, as the source "
     "counts; the last row of each level adds it. Mean [95 % interval] over blocks; ratio: "
-    "Fieller's; p: sign-flip permutation, Holm-adjusted over the ratios of this table. System "
-    "and user time are the kernel's split by clock ticks: of a process that runs for "
+    "Fieller's, and by it alone the verdict. System and user time are "
+    "the kernel's split by clock ticks: of a process that runs for "
     "milliseconds it knows little."
 )
 EXACT_NOTE = (

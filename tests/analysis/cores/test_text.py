@@ -39,6 +39,13 @@ def test_the_newest_run_of_the_sources_protocol_is_shown(summary: dict[str, Any]
     assert "tables/threads.md" in shown and "core_accuracy" not in shown, "only what is there"
 
 
+def test_a_shorter_window_than_the_sources_is_no_answer(summary: dict[str, Any]) -> None:
+    assert "first look" not in block(summary)
+    short = [{**entry, "window_s": 2.0} for entry in summary["cores"]["own"]]
+    shown = block({**summary, "cores": {**summary["cores"], "own": short}})
+    assert "Windows of 2.0 s; the source's were 10 s" in shown
+
+
 def test_instructions_are_told_by_architecture_and_none_are_made_up(
     summary: dict[str, Any], tmp_path: Path
 ) -> None:
