@@ -66,8 +66,9 @@ def test_busy_loop_older_than_the_collector_is_in_the_scrapes(
 ) -> None:
     """Loops that never yield and began before the attachment, one per CPU.
 
-    In each scrape but one at most, and those in which the hypervisor had the CPU: it can take it
-    away for whole intervals, and a scrape that it made late leaves the next one next to nothing.
+    In most scrapes, and those in which the hypervisor had the CPU apart: it can take it away for
+    whole intervals, a scrape that it made late leaves the next one next to nothing, and without
+    the scheduler's tick a run under way is late in the scrapes, as the collector declares.
     """
     loops = [workload("spin", "--cpu-ms", 1_000_000) for _ in range(os.cpu_count() or 1)]
     for cpu, loop in enumerate(loops):
@@ -82,7 +83,7 @@ def test_busy_loop_older_than_the_collector_is_in_the_scrapes(
     records = collector.records()
     assert len(records) >= 10
     whole = [record for record in records if record["interval_ns"] > 50_000_000]
-    without = 1 + (_stolen_ns() - stolen) // 50_000_000
+    without = len(whole) // 4 + (_stolen_ns() - stolen) // 50_000_000
     for loop in loops:
         used = [{pid: ns for pid, _, ns in record["processes"]} for record in whole]
         missed = [at for at, shares in enumerate(used) if not shares.get(loop.pid)]
