@@ -15,6 +15,7 @@ from analysis.measures import Measures
 from analysis.results import compute
 from analysis.summary import summarise
 from analysis.tables import cores as tables
+from analysis.tables import instrument
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,17 @@ def test_the_line_is_the_one_that_costs_were_made_from(folder: Path) -> None:
     assert lines["top"]["per_thread"].estimate == pytest.approx(slope / 100 * 1e9, rel=0.02)
     assert lines["top"]["misfit"] < 0.05 and lines["top"]["levels"] == made.THREADS
     assert abs(lines["mpstat"]["slope"].estimate) < 1e-6
+
+
+def test_what_a_switch_is_counted_with_is_told_by_the_calibration_that_is_used(
+    folder: Path, quick_run: Path
+) -> None:
+    """Beside threads a switch costs what it does at their rate, not what a paced one does."""
+    pressed, plain = (
+        instrument.calibration(compute(load_run(run))).markdown() for run in (folder, quick_run)
+    )
+    assert "Paced is used for the headline" in plain
+    assert "Paced is used" not in pressed and "is the curve" in pressed
 
 
 def test_a_run_of_process_counts_has_no_lines_of_threads(quick_run: Path) -> None:
