@@ -63,25 +63,37 @@ def fit(measures: Measures, arm: str, measure: str = "headline") -> Line | None:
     set the intercept. None if the arm has no block with two levels.
     """
     data = points(measures, arm, measure)
+    matrix = by_block(data)
+    if matrix is None:
+        return None
+    slope, intercept = mean_interval(matrix[:, 0]), mean_interval(matrix[:, 1])
+    scrape_ns = float(measures.run.plan.get("interval_ms", 1000)) * 1e6
+    per_process = slope.scaled(scrape_ns / 100)  # percent of a core over one interval -> ns
+    return Line(arm, measure, data, slope, intercept, per_process, misfit(data, matrix), matrix)
+
+
+def by_block(data: pd.DataFrame, least: int = 2) -> Array | None:
+    """Slope and intercept of each block with so many places at least; None without such a block.
+
+    data: columns level, block, processes (or whatever else the cost is set against), value.
+    """
     weights = _weights(data)
     coefficients = []
     for _, block in data.groupby("block"):
         x = block["processes"].to_numpy(dtype=np.float64)
-        if len(np.unique(x)) < 2:
+        if len(np.unique(x)) < least:
             continue
         design = np.column_stack([x, np.ones_like(x)])
         y = block["value"].to_numpy(dtype=np.float64)
         w = weights.loc[block.index].to_numpy(dtype=np.float64)  # of the residual, not its square
         coefficients.append(np.linalg.lstsq(design * w[:, None], y * w, rcond=None)[0])
-    if not coefficients:
-        return None
-    matrix = np.array(coefficients, dtype=np.float64)
-    slope, intercept = mean_interval(matrix[:, 0]), mean_interval(matrix[:, 1])
-    scrape_ns = float(measures.run.plan.get("interval_ms", 1000)) * 1e6
-    per_process = slope.scaled(scrape_ns / 100)  # percent of a core over one interval -> ns
+    return np.array(coefficients, dtype=np.float64) if coefficients else None
+
+
+def misfit(data: pd.DataFrame, matrix: Array) -> float | None:
+    """Largest |mean of a level - line| / mean; None below three levels."""
     means = data.groupby("level")[["processes", "value"]].mean()
     line = means["processes"] * matrix[:, 0].mean() + matrix[:, 1].mean()
     positive = means["value"] > 0
     relative = ((means["value"] - line).abs() / means["value"])[positive]
-    misfit = float(relative.max()) if len(means) > 2 and positive.any() else None
-    return Line(arm, measure, data, slope, intercept, per_process, misfit, matrix)
+    return float(relative.max()) if len(means) > 2 and positive.any() else None

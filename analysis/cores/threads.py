@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import levels
+from analysis import levels, scaling
 from analysis.measures import Measures
 from analysis.statistics.intervals import mean_interval
 
@@ -50,35 +50,15 @@ def lines(measures: Measures) -> list[dict[str, Any]]:
     scrape_ns = float(measures.run.plan.get("interval_ms") or 1000) * 1e6
     for arm in measures.arms:
         data = points(measures, arm)
-        means = data.groupby("threads")["value"].mean()
-        fitted = _by_block(data, means)
+        places = data.rename(columns={"threads": "processes"}).assign(level=data["threads"])
+        count = data["threads"].nunique()
+        fitted = scaling.by_block(places, count) if count > 1 else None
         if fitted is None:
             continue
         slope, intercept = mean_interval(fitted[:, 0]), mean_interval(fitted[:, 1])
-        at = means.index.to_numpy(dtype=np.float64)
-        values = means.to_numpy(dtype=np.float64)
-        line = at * fitted[:, 0].mean() + fitted[:, 1].mean()
-        apart = np.abs(values - line) / np.where(values > 0, values, np.nan)
         entry: dict[str, Any] = {"arm": arm, "title": measures.run.title(arm)}
-        entry |= {"levels": [int(x) for x in at]}
+        entry |= {"levels": sorted(set(data["threads"]))}
         entry |= {"slope": slope, "intercept": intercept}
         entry |= {"per_thread": slope.scaled(scrape_ns / 100)}
-        made.append({**entry, "misfit": float(np.nanmax(apart)) if len(at) > 2 else None})
+        made.append({**entry, "misfit": scaling.misfit(places, fitted)})
     return made
-
-
-def _by_block(data: pd.DataFrame, means: pd.Series[float]) -> np.ndarray[Any, Any] | None:
-    """Slope and intercept of each block with all levels; None if there is no such block."""
-    if len(means) < 2:
-        return None
-    weights = 1 / means if bool((means > 0).all()) else means * 0.0 + 1.0
-    found = []
-    for _, block in data.groupby("block"):
-        if block["threads"].nunique() < len(means):
-            continue
-        x = block["threads"].to_numpy(dtype=np.float64)
-        y = block["value"].to_numpy(dtype=np.float64)
-        w = weights.loc[block["threads"]].to_numpy(dtype=np.float64)
-        design = np.column_stack([x, np.ones_like(x)])
-        found.append(np.linalg.lstsq(design * w[:, None], y * w, rcond=None)[0])
-    return np.array(found, dtype=np.float64) if found else None
