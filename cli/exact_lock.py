@@ -89,7 +89,7 @@ def differences(shipped: Mapping[str, Any], here: Mapping[str, Any]) -> list[str
             continue
         if isinstance(one, dict) and isinstance(other, dict):
             parts = [
-                f"{part} {one.get(part, 'absent')}, here {other.get(part, 'absent')}"
+                f"{part} {_short(one.get(part))}, here {_short(other.get(part))}"
                 for part in sorted({*one, *other})
                 if one.get(part) != other.get(part)
             ]

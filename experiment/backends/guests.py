@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiment import workloads
 from experiment.backends import guest_files
 from vm import cache, command, cpio, hardware, image, machine, programs
 from vm.problem import Problem
@@ -57,7 +58,7 @@ def prepare(plan: Mapping[str, Any], root: Path, folder: Path, tell: Callable[..
         "packages": _versions([*base.inputs["packages"], *sum(base.inputs["layers"].values(), [])]),
         "libraries": _versions(made.inputs["libraries"]),
         "compilers": _versions(made.inputs["compilers"]),
-        "programs": image.digest(made.inputs["programs"]),
+        "programs": {name: made.inputs["programs"][name] for name in workloads.needed(plan)},
         "project": digest(project),
         "counter": digest(root / "vm/plugin/count.c"),
         "turns": digest(root / "vm/plugin/turns.c"),

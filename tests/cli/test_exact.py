@@ -17,7 +17,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "analysis"))
 import synthetic_exact  # noqa: E402
 
 KEY = "processes/exact/6.1-x86_64"
-INPUTS = {"qemu": "7.2.22", "packages": {"libc6": "2.36-9"}, "project": "a" * 64}
+INPUTS = {
+    "qemu": "7.2.22",
+    "packages": {"libc6": "2.36-9"},
+    "programs": {"proc_stat": "b" * 64, "top": "c" * 64},
+    "project": "a" * 64,
+}
 
 
 def make_run(folder: Path, name: str, factor: float = 1.0, **inputs: Any) -> Path:
@@ -75,6 +80,16 @@ def test_another_input_is_named_and_has_a_status_of_its_own(
     said = capsys.readouterr().out
     assert "QEMU: 7.2.22, here 8.2.2" in said
     assert "the guest's packages: libc6 2.36-9, here 2.39" in said and "MISMATCH" not in said
+
+
+def test_a_collector_that_was_built_anew_is_named(
+    shipped: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = {"programs": {"proc_stat": "d" * 64, "top": "c" * 64}}
+    one, two = (make_run(tmp_path, name, 1.0001, **other) for name in ("one", "two"))
+    assert exact.judge(one, two, KEY) == exact.OTHER_INPUTS
+    said = capsys.readouterr().out
+    assert f"collectors: proc_stat {'b' * 12}, here {'d' * 12}\n" in said
 
 
 def test_a_run_with_a_trial_missing_is_no_measure_of_another(
