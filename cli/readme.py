@@ -100,13 +100,11 @@ def crossover(runs: Sequence[Mapping[str, Any]], output: Path) -> str:
     return _wrapped_parts(made)
 
 
-def cores(runs: Sequence[Mapping[str, Any]], output: Path) -> str:
-    """The second source's table, by the newest run of the study. Raises Problem."""
+def cores(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The second source's table, by the newest run of the study."""
     from analysis.cores import text
 
-    folder = output / "processed"
-    made = text.block(runs, lambda path: f"{PROCESSED}/{path}", lambda path: _lines(folder / path))
-    return _wrapped_parts(made)
+    return _wrapped_parts(text.block(runs, lambda path: f"{PROCESSED}/{path}"))
 
 
 def _wrapped_parts(made: str) -> str:

@@ -1,13 +1,15 @@
-"""What the study found, for the README: its sentence, the source's table, and where the rest is."""
+"""What the study found, for the README: its sentence, the source's table in short, and where the rest is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analysis.cores.own import PUBLISHED
+from analysis.claims.evidence import as_interval
+from analysis.cores.own import CORRECTED, MEASURES, PUBLISHED, TOP
 from analysis.exact import BACKEND
-from analysis.text import number
+from analysis.published import number_of
+from analysis.text import NOTHING, Table, interval, number, span
 
 Summary = Mapping[str, Any]
 Named = Callable[[str], str]
@@ -65,8 +67,42 @@ def _window(run: Summary) -> str:
     )
 
 
-def block(summaries: Sequence[Summary], to: Named, table: Named) -> str:
-    """The README's part; to: a path in data/processed to a link; table: a table's pipe lines."""
+def _times(ratio: Mapping[str, Any]) -> str:
+    value = as_interval(ratio)
+    if value.estimate is None or (value.low is None and value.high is None):
+        return NOTHING
+    return f"{number(value.estimate)}× {span(value.low, value.high, value.estimate)}"
+
+
+def compared(run: Summary) -> str:
+    """The source's table in short, as pipe lines: top over its monitor, and over ours."""
+    cores: Mapping[str, Any] = run["cores"]
+    found = {(e["measure"], e["stress_threads"], e["denominator"]): e for e in cores["ratios"]}
+    shown: list[list[str]] = []
+    for (measure, threads, below), e in found.items():
+        if below != PUBLISHED:
+            continue
+        ours, unit = found.get((measure, threads, CORRECTED)), MEASURES[measure].unit
+        claimed = number_of(run["study"], measure, threads).get("ratio")
+        shown.append(
+            [
+                f"{threads:,} threads" if threads else "free system",
+                MEASURES[measure].title + (f", {unit}" if unit else ""),
+                interval(as_interval(e["numerator_cost"])),
+                interval(as_interval(e["denominator_cost"])),
+                _times(e["ratio"]),
+                NOTHING if claimed is None else f"{claimed:g}×",
+                _times(ours["ratio"]) if ours else NOTHING,
+            ]
+        )
+    head = ["", "measure", TOP, "monitor as published", "ratio", "the source's ratio"]
+    head += [f"{TOP} over the corrected monitor"]
+    lines = Table("compared", head, [], head, shown).markdown()
+    return lines.strip()
+
+
+def block(summaries: Sequence[Summary], to: Named) -> str:
+    """The README's part; to: a path in data/processed to a link."""
     run = newest(summaries)
     if run is None:
         return NOT_YET
@@ -81,11 +117,12 @@ def block(summaries: Sequence[Summary], to: Named, table: Named) -> str:
         "each tool to its end, as the source counts, and with the kernel program's time in other "
         f"tasks added; 95 % intervals over blocks.{_window(run)}*"
     )
-    parts.append(table(f"{folder}/tables/source.md"))
+    parts.append(compared(run))
     parts += filter(None, [counted(summaries)])
     links = [
         f"[{words}]({to(f'{folder}/tables/{name}.md')})"
         for name, words in (
+            ("source", "the whole table with its verdicts"),
             ("arms", "every tool in mid-life"),
             ("core_accuracy", "what each tool says of known activity"),
             ("threads", "cost against threads"),

@@ -23,7 +23,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def block(*summaries: dict[str, Any]) -> str:
-    return text.block(summaries, lambda path: f"there/{path}", lambda path: f"| {path} |")
+    return text.block(summaries, lambda path: f"there/{path}")
 
 
 def test_without_a_run_it_says_so() -> None:
@@ -35,8 +35,25 @@ def test_the_newest_run_of_the_sources_protocol_is_shown(summary: dict[str, Any]
     shown = block(summary, *others)
     assert summary["sentence"] in shown
     assert "(there/cores/run/figures/source_table-7in.svg)" in shown
-    assert "| cores/run/tables/source.md |" in shown
+    assert "(there/cores/run/tables/source.md)" in shown
     assert "tables/threads.md" in shown and "core_accuracy" not in shown, "only what is there"
+
+
+def test_each_measure_stands_once_beside_the_sources_ratio(summary: dict[str, Any]) -> None:
+    lines = [line.strip("| ").split(" | ") for line in text.compared(summary).splitlines()[2:]]
+    assert len({(line[0], line[1]) for line in lines}) == len(lines)
+    published = {(line[0], line[1]): line[5] for line in lines}
+    assert published["free system", "task-clock, ms"] == "22×"
+    assert published["200 threads", "system time, ms"] == "115×"
+    assert published["free system", "task-clock and program, ms"] == "—"
+    ratios = {
+        (e["denominator"], e["measure"], e["stress_threads"]): e["ratio"]["estimate"]
+        for e in summary["cores"]["ratios"]
+    }
+    first = next(line for line in lines if line[:2] == ["free system", "task-clock, ms"])
+    for place, monitor in ((4, "sched_switch_cores_published"), (6, "sched_switch_cores")):
+        shown = float(first[place].split("×")[0])
+        assert shown == pytest.approx(ratios[monitor, "task_clock", 0], rel=0.01)
 
 
 def test_a_shorter_window_than_the_sources_is_no_answer(summary: dict[str, Any]) -> None:
