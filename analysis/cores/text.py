@@ -1,4 +1,4 @@
-"""What the study found, for the README: its sentence, the source's table in short, and where the rest is."""
+"""What the study found, for the README: its sentence, the source's table in short, and links."""
 
 from __future__ import annotations
 
