@@ -42,7 +42,7 @@ def _many(noun: str) -> str:
 
 def _range(run: Entry) -> str:
     levels = [level for level in run.get("levels") or [] if level is not None]
-    return f"from {min(levels):,} to {max(levels):,}" if levels else "over the measured levels"
+    return f"from {min(levels):,} to {max(levels):,}" if levels else "over the measured numbers of"
 
 
 def _flatness(rising: Measured, flat: Measured) -> tuple[str, str]:
@@ -52,7 +52,7 @@ def _flatness(rising: Measured, flat: Measured) -> tuple[str, str]:
     assert low is not None and high is not None  # evidence.slope gives none without ends
     share = max(abs(low), abs(high)) / abs(rising.value.estimate or 1.0)
     said = f"{flat.number}: at most {number(high, 2)} µs"
-    said += f", {100 * share:.2g} % of the rising slope" if high > 0 else ""
+    said += f", {number(100 * share, 2)} % of the rising slope" if high > 0 else ""
     if -margin <= low and high <= margin:
         return HOLDS, said
     if low > margin or high < -margin:
@@ -255,6 +255,9 @@ def _compared(run: Entry, loads: list[Entry], arm: str, scope: str) -> Answer:
 
 
 def _largest_error(run: Entry, arm: str) -> Measured | None:
+    """By a run of the study that asked: of each CPU's activity, or of the CPU time of processes."""
+    if run.get("cores"):
+        return _largest_of_cores(run, arm)
     errors = {w: as_interval(e["error"]) for w, e in _fidelity(run, arm).items()}
     if not errors:
         return None
@@ -263,3 +266,14 @@ def _largest_error(run: Entry, arm: str) -> Measured | None:
     place = evidence.Place(evidence.folder_of(run), "fidelity", where, "error", 100)
     unit = f"% error under the load {at.replace('_', ' ')}"
     return Measured(errors[at].scaled(100), unit, place, (str(run["run"]),))
+
+
+def _largest_of_cores(run: Entry, arm: str) -> Measured | None:
+    made = [e for e in run["cores"]["accuracy"] if e["arm"] == arm and e["n"]]
+    if not made:
+        return None
+    worst = max(made, key=lambda e: as_interval(e["error"]).estimate or 0.0)
+    where = {"arm": arm, "load": worst["load"]}
+    place = evidence.Place(evidence.folder_of(run), "core_accuracy", where, "error_points")
+    unit = f"points of a CPU off where it is worst, {worst['load']}"
+    return Measured(as_interval(worst["error"]), unit, place, (str(run["run"]),))

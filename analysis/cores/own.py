@@ -176,5 +176,5 @@ def verdict(ratio: Interval) -> tuple[str, str]:
     if ratio.high is not None and ratio.high < 1:
         return "cheaper", "the interval of the ratio lies below 1"
     if ratio.low is None and ratio.high is None:
-        return "undetermined", ratio.note
+        return "undetermined", ratio.note.removeprefix("undetermined: ")
     return "undetermined", "the interval of the ratio holds 1"

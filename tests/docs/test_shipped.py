@@ -181,28 +181,105 @@ def test_the_readmes_numbers_of_both_floors_are_those_of_the_shipped_tables():
     by_published = ratio("published_vs_corrected_600", 2, 2, "published")
     assert f"by the published method {by_published}" in said
 
-    crossover, hooks = newest("crossover", "quick"), ("sched_switch_published", "sched_switch")
+
+def test_the_readmes_numbers_of_the_map_are_those_of_the_shipped_tables():
+    said = " ".join(README.split()).replace("−", "-")
+    crossover, quick = newest("crossover", "paper"), newest("crossover", "quick")
+    hooks = ("sched_switch_published", "sched_switch")
     model = {row["arm"]: row for row in table(crossover, "model")}
     iterator, tuned = (
         float(model[arm]["per_process"]) / 1e3 for arm in ("task_iter", "proc_stat_tuned")
     )
     assert f"took {iterator:.2f} µs a process and scrape, tuned polling {tuned:.1f};" in said
-    off = [f"{100 * float(model[arm]['held_out_median_error']):.0f}" for arm in hooks]
-    assert f"points by {' and '.join(off)} %" in said
-    polling = float(model["proc_stat"]["held_out_median_error"])
-    assert f"Polling's misses them by {100 * polling:.0f} %" in said
-    held = {row["arm"]: float(row["median_half_width"]) for row in table(crossover, "held_out")}
-    assert f"to {' and '.join(f'±{100 * held[arm]:.0f}' for arm in hooks)} % only" in said
+    off = [
+        100 * float(model[arm]["held_out_median_error"])
+        for arm in ("proc_stat", "proc_stat_tuned", "task_iter", *hooks)
+    ]
+    assert f"fitted to by {min(off):.0f} to {max(off):.0f} % for every collector" in said
+
+    def sure(run, *arms):
+        held = {row["arm"]: float(row["median_half_width"]) for row in table(run, "held_out")}
+        return " and ".join(f"±{100 * held[arm]:.0f}" for arm in arms)
+
+    polling = sure(crossover, "proc_stat", "proc_stat_tuned")
+    assert f"{polling} % for polling, {sure(crossover, *hooks)} % for the hooks" in said
+    assert f"sure to {sure(quick, *hooks)} % only" in said
+    verdicts = table(crossover, "point_verdicts")
     beaten = [
         row
-        for row in table(crossover, "point_verdicts")
+        for row in verdicts
         if (row["numerator"], row["denominator"]) == ("proc_stat_tuned", "task_iter")
     ]
     dearer = [float(row["ratio"]) for row in beaten if row["verdict"] == "dearer"]
     assert f"at {len(dearer)} of {len(beaten)} points" in said
     assert f"the dearer one, {min(dearer):.1f} to {max(dearer):.1f} times" in said
     rates = [float(row["switches_per_s"]) for row in beaten]
-    assert f"from {min(rates):.0f} to {round(max(rates), -4):,.0f} switches a second" in said
+    assert f"from {min(rates):.0f} to {round(max(rates), -3):,.0f} switches a second" in said
+    busiest = max(float(row["switches_per_s"]) for row in verdicts)
+    row = next(
+        row
+        for row in verdicts
+        if (row["numerator"], row["denominator"]) == ("proc_stat_tuned", "sched_switch")
+        and float(row["switches_per_s"]) == busiest
+    )
+    ends = ", ".join(f"{float(row['ratio_' + end]):.3f}" for end in ("low", "high"))
+    assert row["verdict"] == "cheaper"
+    assert f"tuned polling took {float(row['ratio']):.3f} times [{ends}] what the corrected" in said
+    assert f"adjusted p = {float(row['p_adjusted']):.3f})" in said
+    meet = next(
+        row
+        for row in table(crossover, "break_even")
+        if (row["steeper"], row["flatter"]) == ("sched_switch_published", "proc_stat")
+        and (row["processes"], row["interval_s"]) == ("100", "1")
+    )
+    rate, low, high = (
+        float(f"{float(meet['switches_per_s' + end]):.3g}") for end in ("", "_low", "_high")
+    )
+    assert f"meet at {rate:,.0f} switches a second [{low:,.0f}, {high:,.0f}]" in said
+
+
+def test_the_readmes_numbers_of_the_monitor_are_those_of_the_shipped_tables():
+    said = " ".join(README.split()).replace("−", "-")
+    run, published = newest("cores", "article"), "sched_switch_cores_published"
+    source = {
+        (row["measure"], row["denominator"], row["stress_threads"]): row
+        for row in table(run, "source")
+    }
+
+    def ratio(measure, threads, digits):
+        row = source[measure, published, threads]
+        low, high = (f"{float(row['ratio_' + end]):.{digits}f}" for end in ("low", "high"))
+        return f"{float(row['ratio']):.{digits}f} times [{low}, {high}]"
+
+    assert f"took {ratio('task_clock', '0', 2)} the CPU time of the published monitor" in said
+    assert f"and {ratio('task_clock', '200', 1)} beside 200 threads (54)" in said
+    whole = float(source["with_program", published, "0"]["ratio"])
+    assert f"other tasks {whole:.2f} and {ratio('with_program', '200', 2)}" in said
+    for measure, threads, shown in (("task_clock", "0", 22), ("task_clock", "200", 54)):
+        assert float(source[measure, published, threads]["published_ratio"]) == shown
+    arms = {(row["arm"], row["stress_threads"]): row for row in table(run, "arms")}
+    polling, ours = arms["proc_stat_cores", "200"], arms["sched_switch_cores", "200"]
+    ends = ", ".join(f"{float(ours['headline_' + end]):.2f}" for end in ("low", "high"))
+    assert f"took {float(polling['headline']):.4f} % of a core beside 200 threads" in said
+    assert f"corrected monitor {float(ours['headline']):.2f} % [{ends}]" in said
+    assert float(ours["others"]) / float(ours["headline"]) > 0.95, "nearly all in other tasks"
+    slopes = {row["arm"]: row for row in table(run, "threads")}
+    top, monitor = (
+        [
+            float(slopes[arm]["ns_per_thread_and_scrape" + end]) / 1e3
+            for end in ("", "_low", "_high")
+        ]
+        for arm in ("top", "sched_switch_cores")
+    )
+    assert f"`top` by {top[0]:.0f} µs a thread and scrape" in said
+    assert f"monitor by {monitor[0]:.0f} µs [{monitor[1]:.0f}, {monitor[2]:.0f}]" in said
+    off = {(row["arm"], row["load"]): row for row in table(run, "core_accuracy")}
+    short = {
+        arm: float(off[arm, "20 % in bursts of 0.2 ms"]["error_points"])
+        for arm in ("sched_switch_cores", "top", "mpstat")
+    }
+    assert f"off by {short['sched_switch_cores']:.1f} points of a CPU" in said
+    assert f"`top` by {short['top']:.0f}, `mpstat` by {short['mpstat']:.0f};" in said
 
 
 def test_the_readmes_instructions_of_the_floors_are_those_of_the_shipped_tables():

@@ -95,3 +95,8 @@ def test_the_table_shows_what_was_published_beside_ours(folder: Path) -> None:
     assert rows["system_time_over_sched_switch_cores_published_at_200"]["published_top"] == 461
     assert rows["task_clock_over_sched_switch_cores_published_at_50"].get("published_ratio") is None
     assert "left out" in table.markdown()
+
+
+def test_a_ratio_without_an_interval_says_once_that_it_is_undetermined() -> None:
+    wide = Interval(13.6, None, None, 6, "undetermined: a spread of 155 % of the mean")
+    assert own.verdict(wide) == ("undetermined", "a spread of 155 % of the mean")
