@@ -28,6 +28,8 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "cv_denominator": (int, float),
     "correlation": (int, float),
 }
+#: Of a study whose levels are threads that press the scheduler.
+OPTIONAL: dict[str, tuple[type, ...]] = {"stress_threads": (int, type(None))}
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Pilot:
     cv_numerator: float
     cv_denominator: float
     correlation: float
+    stress_threads: int | None = None
 
     @property
     def spread(self) -> float:
@@ -97,12 +100,12 @@ def _pilot(entry: Any, where: str) -> Pilot:
     if not isinstance(entry, dict):
         raise PresetError(f"{where}: must be a mapping")
     for key in entry:
-        if key not in FIELDS:
+        if key not in FIELDS and key not in OPTIONAL:
             raise PresetError(f"{where}: unknown key '{key}'")
-    for key, kinds in FIELDS.items():
-        if key not in entry:
+    for key, kinds in (FIELDS | OPTIONAL).items():
+        if key in FIELDS and key not in entry:
             raise PresetError(f"{where}: key '{key}' is missing")
-        if type(entry[key]) not in kinds:
+        if key in entry and type(entry[key]) not in kinds:
             raise PresetError(f"{where}: {key}: {entry[key]!r} is of another type")
     made = Pilot(**entry)
     if min(made.cv_numerator, made.cv_denominator) < 0 or not -1 <= made.correlation <= 1:
@@ -113,7 +116,7 @@ def _pilot(entry: Any, where: str) -> Pilot:
 def find(
     study: str, contrast: Mapping[str, Any], interval_ms: int, window_s: float
 ) -> Pilot | None:
-    """The pilot of a plan's contrast: the same arms and statistics, at the nearest processes.
+    """The pilot of a contrast: the same arms, statistics and stress, at the nearest processes.
 
     Among several the one with the plan's window and interval, then the one with most blocks.
     """
@@ -130,6 +133,7 @@ def find(
         for pilot in load()
         if pilot.study == study
         and all(getattr(pilot, key) == contrast[key] for key in same)
+        and pilot.stress_threads == contrast.get("stress_threads")
         and away(pilot) <= NEAR
     ]
 

@@ -36,16 +36,16 @@ def rows_of(run: str, study: str, table: str) -> list[dict[str, str]]:
 def measured(run: str, study: str) -> dict[tuple[str, ...], dict[str, str]]:
     """What a shipped run says of each contrast, its noise and its verdict."""
     verdicts = {row["id"]: row for row in rows_of(run, study, "verdicts")}
-    keys = ("numerator", "denominator", "statistics", "processes")
+    keys = ("numerator", "denominator", "statistics", "processes", "stress_threads")
     return {
-        tuple(row[key] for key in keys): {**verdicts[row["id"]], **row}
+        tuple(row.get(key, "") for key in keys): {**verdicts[row["id"]], **row}
         for row in rows_of(run, study, "independence")
     }
 
 
 def key_of(found: pilot.Pilot) -> tuple[str, ...]:
-    count = "" if found.processes is None else str(found.processes)
-    return found.numerator, found.denominator, found.statistics, count
+    counts = ("" if n is None else str(n) for n in (found.processes, found.stress_threads))
+    return found.numerator, found.denominator, found.statistics, *counts
 
 
 @pytest.mark.parametrize("found", pilot.load(), ids=lambda p: f"{p.run}-{p.denominator}")
@@ -98,9 +98,14 @@ def test_half_a_run_forecasts_the_whole_of_it() -> None:
 
 def test_the_forecast_holds_for_other_sessions_of_the_same_plan() -> None:
     """Within a factor of 4, as above; sessions that lost half their blocks are left out."""
+    compared = 0
     for found in pilot.load():
-        for path in sorted((ROOT / "data" / "processed" / found.study).glob("*/summary.json")):
+        folder = ROOT / "data" / "processed" / found.study
+        own = json.loads((folder / found.run / "summary.json").read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*/summary.json")):
             summary = json.loads(path.read_text(encoding="utf-8"))
+            if summary["preset"] != own["preset"]:
+                continue
             row = measured(path.parent.name, found.study).get(key_of(found))
             if path.parent.name == found.run or row is None or not row["ratio_high"]:
                 continue
@@ -110,6 +115,8 @@ def test_the_forecast_holds_for_other_sessions_of_the_same_plan() -> None:
             half = (float(row["ratio_high"]) - float(row["ratio_low"])) / 2 / float(row["ratio"])
             forecast = found.half_width(blocks)
             assert forecast is not None and 1 / 4 < half / forecast < 4, (found, path.parent.name)
+            compared += 1
+    assert compared, "no other session of any pilot's plan is shipped"
 
 
 def test_more_blocks_narrow_the_forecast_and_its_inverse_agrees() -> None:
@@ -137,6 +144,16 @@ def test_the_nearest_pilot_is_taken_and_what_differs_is_said() -> None:
     assert pilot.find("processes", {**CONTRAST, "processes": 5000}, 1000, 5.0) is None
     assert pilot.find("processes", {**CONTRAST, "denominator": "nobody"}, 1000, 5.0) is None
     assert pilot.find("gauges", CONTRAST, 1000, 5.0) is None
+
+
+def test_a_pilot_beside_threads_speaks_for_as_many_alone() -> None:
+    pair = {"numerator": "top", "denominator": "sched_switch_cores", "statistics": "off"}
+    quiet, pressed, other = (
+        pilot.find("cores", {**pair, "processes": None, "stress_threads": n}, 1000, 2.0)
+        for n in (0, 200, 50)
+    )
+    assert quiet is not None and pressed is not None and other is None
+    assert (quiet.stress_threads, pressed.stress_threads) == (0, 200)
 
 
 def test_a_plan_carries_its_forecast(tmp_path: Path) -> None:
