@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import exact as analysed
-from analysis import load
-from analysis.measures import LEFT_ALONE
+from analysis import levels, load
 from cli import exact_lock, kernels, parameters, paths, runner
 from cli import plan as plans
 from cli.arguments import Parser
@@ -148,7 +147,9 @@ def read(run: Path) -> Entry:
 
 
 def _named(cell: Mapping[str, Any]) -> str:
-    where = "" if cell["level"] == LEFT_ALONE else f" at {cell['level']} processes"
+    level = int(cell["level"])
+    other = "" if level == levels.LEFT_ALONE else f" at {levels.text(level)}"
+    where = f" at {level} processes" if level >= 0 else other
     return f"{cell['arm']}{where}" + (", statistics on" if cell["statistics"] == "on" else "")
 
 

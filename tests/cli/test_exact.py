@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analysis import levels
 from cli import exact, exact_lock
 from cli.__main__ import dispatch
 from cli.problem import Failed, Problem
@@ -114,3 +115,17 @@ def test_what_was_never_shipped_is_a_problem(shipped: tuple[Path, Path]) -> None
 def test_wrong_words_are_one_line(words: list[str], told: str) -> None:
     with pytest.raises(Problem, match=told):
         dispatch("exact", words)
+
+
+@pytest.mark.parametrize(
+    ("level", "name"),
+    [
+        (levels.LEFT_ALONE, "top"),
+        (600, "top at 600 processes"),
+        (levels.of_stress(0), "top at free system"),
+        (levels.of_stress(200), "top at 200 threads"),
+        (levels.of_point(3), "top at point 3"),
+    ],
+)
+def test_cells_of_every_kind_of_level_have_a_name_of_their_own(level: int, name: str) -> None:
+    assert exact._named({"arm": "top", "level": level, "statistics": "off"}) == name
