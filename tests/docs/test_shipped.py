@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -257,6 +258,17 @@ def test_the_readmes_numbers_of_the_monitor_are_those_of_the_shipped_tables():
     assert f"other tasks {whole:.2f} and {ratio('with_program', '200', 2)}" in said
     for measure, threads, shown in (("task_clock", "0", 22), ("task_clock", "200", 54)):
         assert float(source[measure, published, threads]["published_ratio"]) == shown
+    with (ROOT / "data" / "raw" / run / "trials.csv").open(newline="", encoding="utf-8") as file:
+        trials = [row for row in csv.DictReader(file) if row["kind"] == "from_start"]
+    there = [
+        statistics.median(
+            int(row["processes"])
+            for row in trials
+            if row["stress_threads"] == threads and row["arm"] == "top" and int(row["block"]) > 0
+        )
+        for threads in ("0", "200")
+    ]
+    assert f"There were {there[0]:.0f} and {there[1]:.0f} processes;" in said
     arms = {(row["arm"], row["stress_threads"]): row for row in table(run, "arms")}
     polling, ours = arms["proc_stat_cores", "200"], arms["sched_switch_cores", "200"]
     ends = ", ".join(f"{float(ours['headline_' + end]):.2f}" for end in ("low", "high"))
