@@ -24,12 +24,10 @@ from analysis.claims.answer import (
 )
 from analysis.claims.data import Claim, ledger
 from analysis.claims.evidence import Entry, Measured, as_interval
+from analysis.cores.own import PUBLISHED, WHOLE
 from analysis.text import interval, number
 
-ALONE = "task_clock"  # the measure that the program's time can be added to
-WHOLE = "with_program"
 TABLE = "source"
-PUBLISHED = "sched_switch_cores_published"  # the source's program
 
 
 def _run(claim: Claim, index: Index) -> Entry | None:
@@ -76,16 +74,15 @@ def published_ratio(claim: Claim, index: Index) -> Answer:
     said = f"{size_said} ({why}): {measured.number} against {value:g}×, which lies {distance}"
     whole = _whole(run, c)
     if word is None and whole is not None and not _same(claim, whole):
-        condition = "the process alone is counted, without its program's time in other tasks"
+        condition = "the process alone is counted, without its program in other tasks"
         return Answer(HOLDS_WHEN, said + beside, measured, condition, measured.runs)
     return Answer(word or HOLDS, said + beside, measured, "", measured.runs)
 
 
 def _whole(run: Entry, c: Entry) -> Entry | None:
-    """The ratio with the program's time added, for the measures that are of time."""
-    if c["measure"] not in (ALONE, "cpu_usage"):
-        return None
-    return _ratio(run, WHOLE, c["stress_threads"])
+    """The ratio with the program's share in other tasks added, for the measures that have one."""
+    whole = WHOLE.get(c["measure"])
+    return _ratio(run, whole, c["stress_threads"]) if whole else None
 
 
 def _same(claim: Claim, whole: Entry) -> bool:
@@ -97,11 +94,15 @@ def _same(claim: Claim, whole: Entry) -> bool:
 
 
 def _beside(run: Entry, c: Entry, index: Index) -> str:
-    """What stands beside a verdict: the program's time added, or the other architecture's ratio."""
+    """What stands beside a verdict: the program's share added, and the other architecture."""
     whole = _whole(run, c)
+    said = ""
     if whole is not None and as_interval(whole["ratio"]).estimate is not None:
-        said = replace(_measured(run, whole)).number
-        return f"; with the program's time in other tasks {said} ({whole['verdict']})"
+        added = "with the program's time in other tasks"
+        if whole["measure"] == "instructions_whole":
+            added = "of the whole machine, its program in other tasks included,"
+        ratio = replace(_measured(run, whole)).number
+        said = f"; {added} {ratio} ({whole['verdict']})"
     others = evidence.runs_of(index, c["study"], c["presets"]) if "architecture" in c else []
     for other in others:
         mine = run["fingerprint"].get("architecture")
@@ -110,8 +111,8 @@ def _beside(run: Entry, c: Entry, index: Index) -> str:
         if found is not None and theirs != mine:
             ratio = found["ratio"]
             ends = ", ".join(number(ratio[end]) for end in ("low", "high"))
-            return f"; on {mine}, on {theirs} {number(ratio['estimate'])}× [{ends}]"
-    return ""
+            return f"{said}; on {mine}, on {theirs} {number(ratio['estimate'])}× [{ends}]"
+    return said
 
 
 def published_level(claim: Claim, index: Index) -> Answer:

@@ -7,10 +7,12 @@ Trials of kind from_start, statistics on; a value a block, for a window as long 
     context_switches  own_switches
     system_time, user_time   own_system_ns, own_user_ns / 1e6 (ms); split by ticks, see the schema
     instructions      own_instructions / 1e6 (millions): a hardware counter's, where there is one.
-                      In the exact machine (user + kernel + BPF instructions of the window - those
-                      of the block's empty window) / 1e6: of the whole guest, BPF included
+                      In the exact machine own_task_clock_ns / 2 / 1e6: its scheduler's clock
+                      takes 2 ns for each instruction
     with_program      task_clock + bpf_run_ns / 1e6 (ms): what its program takes of other tasks'
                       time added, which the source's method leaves out
+    instructions_whole   the same of instructions, in the exact machine alone: (user + kernel + BPF
+                      of the window - those of the block's empty window) / 1e6
 
 Every ratio is `top`'s over a monitor's, paired by block as every contrast is, and judged by its
 own 95 % interval: these are the source's numbers, each with an error of its own, and no family of
@@ -45,11 +47,20 @@ MEASURES = {
     "task_clock": Measure("task-clock", "ms"),
     "cpu_usage": Measure("CPU usage", "% of a core"),
     "instructions": Measure("instructions", "million"),
+    "instructions_whole": Measure("instructions of the whole machine", "million"),
     "context_switches": Measure("context switches", ""),
     "system_time": Measure("system time", "ms"),
     "user_time": Measure("user time", "ms"),
     "with_program": Measure("task-clock and program", "ms"),
 }
+#: What stands beside a measure of the process alone: its program's share in other tasks added.
+WHOLE = {
+    "task_clock": "with_program",
+    "cpu_usage": "with_program",
+    "instructions": "instructions_whole",
+}
+#: All that is told of the exact machine: its clock is no time.
+COUNTED = ("instructions", "instructions_whole")
 TOP = "top"  # numerator of every ratio
 #: Denominators: the source's program, and the one that puts its faults right.
 PUBLISHED, CORRECTED = "sched_switch_cores_published", "sched_switch_cores"
@@ -78,6 +89,7 @@ def by_block(run: Run) -> pd.DataFrame:
             "task_clock": clock / 1e6,
             "cpu_usage": 100 * clock / window,
             "instructions": column("own_instructions") / 1e6,
+            "instructions_whole": np.nan,
             "context_switches": column("own_switches"),
             "system_time": column("own_system_ns") / 1e6,
             "user_time": column("own_user_ns") / 1e6,
@@ -85,7 +97,8 @@ def by_block(run: Run) -> pd.DataFrame:
         }
     )
     if exact.counted(run):
-        made["instructions"] = _of_the_guest(run, rows, made) / 1e6
+        made["instructions"] = clock / exact.NS_PER_INSTRUCTION / 1e6
+        made["instructions_whole"] = _of_the_guest(run, rows, made) / 1e6
     return made.sort_values(["level", "arm", "block"], ascending=[False, True, True])
 
 
@@ -133,7 +146,7 @@ def ratios(run: Run) -> list[dict[str, Any]]:
     counted = exact.counted(run)
     for level in sorted(set(each["level"]), key=abs):
         here = each[each["level"] == level]
-        for measure in ("instructions",) if counted else MEASURES:
+        for measure in COUNTED if counted else MEASURES:
             for arm in (PUBLISHED, CORRECTED):
                 pair = {"numerator": TOP, "denominator": arm}
                 x, y = (

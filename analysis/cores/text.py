@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.claims.evidence import as_interval
-from analysis.cores.own import CORRECTED, MEASURES, PUBLISHED, TOP
+from analysis.cores.own import CORRECTED, MEASURES, PUBLISHED, TOP, WHOLE
 from analysis.exact import BACKEND
 from analysis.published import number_of
 from analysis.text import NOTHING, Table, interval, number, span
@@ -15,7 +15,7 @@ Summary = Mapping[str, Any]
 Named = Callable[[str], str]
 PRESETS = ("article", "paper", "quick")  # the source's own protocol first
 NOT_YET = "No run of the study `cores` is shipped yet."
-MEASURE = "instructions"
+MEASURE = "instructions"  # of the process alone
 SOURCES_WINDOW_S = 10
 
 
@@ -40,20 +40,28 @@ def counted(summaries: Sequence[Summary]) -> str:
             runs[str(s["fingerprint"]["architecture"])] = s
     said = []
     for architecture, run in sorted(runs.items()):
-        for entry in run["cores"]["ratios"]:
-            wanted = entry["measure"] == MEASURE and entry["denominator"] == PUBLISHED
-            if not wanted or entry["ratio"]["estimate"] is None:
-                continue
-            ratio, threads = entry["ratio"], entry["stress_threads"]
+        of = {
+            (e["measure"], e["stress_threads"]): e["ratio"]
+            for e in run["cores"]["ratios"]
+            if e["denominator"] == PUBLISHED and e["ratio"]["estimate"] is not None
+        }
+        for threads in sorted(threads for measure, threads in of if measure == MEASURE):
             where = f"beside {threads:,} threads" if threads else "on a free system"
-            ends = f"{number(ratio['low'])} to {number(ratio['high'])}"
-            said.append(f"{number(ratio['estimate'])} times [{ends}] on {architecture} {where}")
+            alone, whole = of[MEASURE, threads], of.get((WHOLE[MEASURE], threads))
+            told = f"on {architecture} {where} {_range(alone)}"
+            said.append(told + (f", of the whole machine {_range(whole)}" if whole else ""))
     if not said:
         return ""
     return (
-        "By instructions of the whole exact machine, from the start of a tool to its end ten "
-        f"seconds later, top took {', '.join(said)} what the published monitor took."
+        "In instructions of the exact machine, from the start of a tool to its end ten seconds "
+        "later, top took of its own, as the source counts, so many times what the published "
+        f"monitor took: {'; '.join(said)}. The whole machine includes its program in other tasks."
     )
+
+
+def _range(ratio: Mapping[str, Any]) -> str:
+    ends = f"{number(ratio['low'])} to {number(ratio['high'])}"
+    return f"{number(ratio['estimate'])} [{ends}]"
 
 
 def _window(run: Summary) -> str:

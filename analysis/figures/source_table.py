@@ -17,7 +17,7 @@ from analysis.text import number, span
 Row = dict[str, Any]
 ALONE, WHOLE = "#0072B2", "#D55E00"  # the process alone, with its program's time elsewhere
 OFFSETS = {own.PUBLISHED: -0.15, own.CORRECTED: 0.15}
-WITH_PROGRAM = "with_program"
+WITH_PROGRAM = frozenset(own.WHOLE.values())
 
 
 def applies(r: Results) -> bool:
@@ -81,7 +81,7 @@ def _mark(ax: Any, row: Row, y: int, limits: tuple[float, float]) -> None:
     if row["kind"] == "published":
         ax.plot([value], [y], marker="|", color=BLACK, markersize=13, markeredgewidth=1.2)
         return
-    colour = WHOLE if row["measure"] == WITH_PROGRAM else ALONE
+    colour = WHOLE if row["measure"] in WITH_PROGRAM else ALONE
     if row["low"] is not None or row["high"] is not None:
         low = limits[0] if row["low"] is None else max(row["low"], limits[0])
         ax.plot([low, row["high"] or limits[1]], [at, at], color=colour)
@@ -93,8 +93,8 @@ def _legend(rows: list[Row]) -> list[Line2D]:
     measures = {row["measure"] for row in rows}
     dot: dict[str, Any] = {"marker": "o", "markersize": 4.5}
     handles = [Line2D([], [], color=ALONE, **dot, label="the process alone")]
-    if WITH_PROGRAM in measures:
-        handles.append(Line2D([], [], color=WHOLE, **dot, label="with the kernel program's time"))
+    if WITH_PROGRAM & measures:
+        handles.append(Line2D([], [], color=WHOLE, **dot, label="with its kernel program"))
     if any(row["monitor"] == own.CORRECTED for row in rows):
         open_dot: dict[str, Any] = {**dot, "markerfacecolor": "white", "linewidth": 0}
         handles.append(Line2D([], [], color=GREY, **open_dot, label="the corrected monitor"))
@@ -109,14 +109,15 @@ def caption(r: Results, rows: list[Row]) -> str:
     del rows
     if exact.counted(r.run):
         return (
-            "Instructions of the whole virtual machine from the start of each tool to its end, "
-            "top over the monitor: median and range over declared perturbations; bars: what was "
-            "published, by a hardware counter of the process alone."
+            "Instructions of top over those of the eBPF monitor, each from start to end, in the "
+            "exact virtual machine: of the process alone, and of the whole machine, its kernel "
+            "program in other tasks included; median and range over declared perturbations. Bars: "
+            "what was published, by a hardware counter of the process alone."
         )
     return (
         "What perf stat counts of top over what it counts of the eBPF monitor, each from its "
         "start to its end: means with 95 % intervals (Fieller); left of 1 the monitor is the "
-        "dearer one. Bars: what was published. With the kernel program's time: what it takes of "
+        "dearer one. Bars: what was published. With its kernel program: what that takes of "
         "other tasks' time, which that method leaves out, is added."
     )
 

@@ -19,9 +19,10 @@ SOURCE_NOTE = (
     "milliseconds it knows little."
 )
 EXACT_NOTE = (
-    "Instructions of the whole virtual machine from the tool's start to its end, BPF programs "
-    "included, less those of as long an empty window: median and range over declared "
-    f"perturbations, no hardware counter's reading. Not seen: {BLIND}."
+    "Instructions from the tool's start to its end: of its own processes, as the source counts, "
+    "and of the whole virtual machine, BPF programs in other tasks included, less those of as long "
+    "an empty window. Median and range over declared perturbations, no hardware counter's reading. "
+    f"Not seen: {BLIND}."
 )
 
 

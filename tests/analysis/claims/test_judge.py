@@ -416,6 +416,12 @@ def test_instructions_are_those_of_the_sources_architecture_with_the_other_besid
     found = next(e for e in judge({"runs": runs, "sessions": []}) if e["id"] == "CORE-3")
     assert found["verdict"] == "holds" and found["run"] == "1"
     assert "on aarch64, on x86_64 30.0× [29.0, 31.0]" in found["reason"]
+    whole = of_time("instructions_whole", "dearer", 2.0, 1.9, 2.1)
+    runs[1] = of_cores(theirs, whole, run="1", architecture="aarch64", **exact)
+    found = next(e for e in judge({"runs": runs, "sessions": []}) if e["id"] == "CORE-3")
+    assert found["verdict"] == "holds when…" and "process alone" in found["condition"]
+    assert "of the whole machine, its program in other tasks included, 2.00×" in found["reason"]
+    assert "on x86_64" in found["reason"]
 
 
 def test_criteria_are_told_in_words_with_their_numbers() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from analysis.load import load_run
 from analysis.results import compute
 from analysis.statistics.intervals import Interval
 from analysis.tables import cores as tables
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +104,38 @@ def test_the_table_shows_what_was_published_beside_ours(folder: Path) -> None:
 def test_a_ratio_without_an_interval_says_once_that_it_is_undetermined() -> None:
     wide = Interval(13.6, None, None, 6, "undetermined: a spread of 155 % of the mean")
     assert own.verdict(wide) == ("undetermined", "a spread of 155 % of the mean")
+
+
+def test_in_the_exact_machine_the_process_and_the_whole_machine_are_told_apart() -> None:
+    """A shipped run: real rows, summed up here once more by hand."""
+    (path,) = [
+        path
+        for path in (ROOT / "data" / "raw" / "cores").iterdir()
+        if json.loads((path / "manifest.json").read_text()).get("exact", {}).get("guest")
+        == "6.1-aarch64"
+    ]
+    found = own.by_block(load_run(path)).set_index(["level", "arm", "block"])
+    with open(path / "trials.csv", newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
+    counted = ("user_instructions", "kernel_instructions", "bpf_instructions")
+    empty = {
+        (row["block"], row["stress_threads"]): sum(int(row[name]) for name in counted)
+        / int(row["window_ns"])
+        for row in rows
+        if row["kind"] == "empty"
+    }
+    lives = [row for row in rows if row["kind"] == "from_start"]
+    assert len(lives) == len(found) == 48
+    for row in lives:
+        at = of_stress(int(row["stress_threads"])), row["arm"], int(row["block"])
+        clock, window = int(row["own_task_clock_ns"]), int(row["window_ns"])
+        assert found.loc[at, "instructions"] == pytest.approx(clock / 2 / 1e6)
+        whole = sum(int(row[name]) for name in counted)
+        beside = window * empty[row["block"], row["stress_threads"]]
+        assert found.loc[at, "instructions_whole"] == pytest.approx((whole - beside) / 1e6)
+    ratios = {(e["measure"], e["denominator"], e["level"]): e for e in own.ratios(load_run(path))}
+    alone, whole_ratio = (
+        ratios[measure, own.PUBLISHED, of_stress(200)]["comparison"].ratio.estimate
+        for measure in own.COUNTED
+    )
+    assert alone > 10 * whole_ratio > 10, "what the source's way of counting leaves out"

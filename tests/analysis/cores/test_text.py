@@ -67,10 +67,13 @@ def test_instructions_are_told_by_architecture_and_none_are_made_up(
     summary: dict[str, Any], tmp_path: Path
 ) -> None:
     assert text.counted([summary]) == ""
-    ratio = {"estimate": 50.0, "low": 49.0, "high": 51.0}
-    entry = {"measure": "instructions", "stress_threads": 200, "ratio": ratio}
-    entry["denominator"] = "sched_switch_cores_published"
-    exact = {**summary, "backend": "exact", "cores": {"ratios": [entry]}}
+    base = {"stress_threads": 200, "denominator": "sched_switch_cores_published"}
+    alone = {**base, "measure": "instructions"}
+    alone["ratio"] = {"estimate": 50.0, "low": 49.0, "high": 51.0}
+    whole = {**base, "measure": "instructions_whole"}
+    whole["ratio"] = {"estimate": 1.4, "low": 1.2, "high": 1.6}
+    exact = {**summary, "backend": "exact", "cores": {"ratios": [alone, whole]}}
     exact["fingerprint"] = {"architecture": "aarch64"}
-    assert "50.0 times [49.0 to 51.0] on aarch64 beside 200 threads" in text.counted([exact])
+    said = "on aarch64 beside 200 threads 50.0 [49.0 to 51.0], of the whole machine 1.40 ["
+    assert said in text.counted([exact])
     assert block(exact) == text.NOT_YET, "an emulator's clock is no time"
