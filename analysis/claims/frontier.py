@@ -161,7 +161,7 @@ def in_doubt(claim: Claim, index: Index) -> list[Found]:
     """
     found = [f for f in _looked_at(claim, index) if f[1]["verdict"] == UNDETERMINED]
     against = [f for f in found if _ratio(f) < 1 or _ratio(f) == inf]
-    return sorted(against, key=lambda f: (f[1]["p_adjusted"], _ratio(f)))
+    return sorted(against, key=lambda f: (_p(f), _ratio(f)))
 
 
 def _looked_at(claim: Claim, index: Index) -> list[Found]:
@@ -179,6 +179,12 @@ def _ratio(found: Found) -> float:
     """Of a verdict at a point; one that is not known stands last."""
     ratio = as_interval(found[1]["ratio"]).estimate
     return inf if ratio is None else ratio
+
+
+def _p(found: Found) -> float:
+    """Adjusted; of a point with too few blocks for one, infinite."""
+    p = found[1]["p_adjusted"]
+    return inf if p is None else float(p)
 
 
 def contradicted(claim: Claim, found: list[Found], looked: int) -> Answer:

@@ -477,6 +477,27 @@ def test_a_counterexample_without_a_ratio_is_not_the_furthest() -> None:
     assert found["verdict"] == "contradicted" and found["measured"]["estimate"] == 0.4
 
 
+def test_points_with_too_few_blocks_for_a_p_are_doubts_too_the_least_likely() -> None:
+    """As a run on a disturbed machine leaves them: most of its trials were invalid."""
+    run = crossing(900.0, 1100.0)
+    pair = {"numerator": "proc_stat", "denominator": "sched_switch_published"}
+    at = {"processes": 100.0, "switches_per_s": 24e3, "interval_s": 1.0, "why": "made up"}
+    run["crossover"]["verdicts"] = [
+        {**pair, **at, "point": n, "p_adjusted": p, "verdict": "undetermined", "ratio": ratio}
+        for n, (p, ratio) in enumerate(
+            [
+                (None, interval(None, None, None)),
+                (None, interval(0.3, None, None)),
+                (0.2, interval(0.5, 0.3, 0.9)),
+                (0.1, interval(0.7, 0.5, 1.1)),
+            ],
+            1,
+        )
+    ]
+    found = verdict("PROC-4", run)
+    assert found["verdict"] == "undetermined" and found["place"]["row"]["point"] == 4
+
+
 @pytest.mark.parametrize(
     ("estimate", "expected"), [(0.06, "undetermined"), (None, "undetermined"), (3.6, "holds")]
 )
