@@ -25,7 +25,7 @@ one process (Weidendorfer, Kowarschik, Trinitis 2004), here it is the whole mach
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ BLIND = "caches, TLB, branch prediction, more than one CPU"
 
 @dataclass(frozen=True)
 class Digits:
-    """Median, least and greatest over n perturbations; all None where n is 0."""
+    """Median, least and greatest over n perturbations; None where there is no such number."""
 
     median: float | None
     low: float | None
@@ -171,23 +171,46 @@ def comparisons(run: Run) -> list[dict[str, Any]]:
             for side in ("numerator", "denominator")
         ]
         blocks = sides[0].index.intersection(sides[1].index)
-        over, under = (side.loc[blocks] for side in sides)
-        ratio = digits((over / under).where(under > 0).to_numpy(dtype=np.float64))
+        found = against(*(side.loc[blocks] for side in sides))
         names = {"name": declared.get("name") or declared.get("id")}
         names |= {key: declared[key] for key in ("numerator", "denominator")}
-        verdict, text = judge(ratio)
-        made.append({**names, "level": level, "ratio": ratio, "verdict": verdict, "text": text})
+        made.append({**names, "level": level, **found._asdict()})
     return made
 
 
-def judge(ratio: Digits) -> tuple[str, str]:
-    """The verdict on a ratio of instructions over perturbations, and why."""
-    if ratio.low is None or ratio.high is None:
-        return "not comparable", "no block has instructions of both"
-    if ratio.n == 1:
-        return "undetermined", "one perturbation: how far its choice matters is unknown"
-    if ratio.low > 1:
-        return "dearer", f"in all {ratio.n} perturbations"
-    if ratio.high < 1:
-        return "cheaper", f"in all {ratio.n} perturbations"
-    return "indistinguishable", "which one executes more depends on the perturbation"
+class Against(NamedTuple):
+    """A ratio of instructions over perturbations, the verdict on its numerator, and why."""
+
+    ratio: Digits
+    verdict: str
+    text: str
+
+
+def against(over: npt.ArrayLike, under: npt.ArrayLike) -> Against:
+    """Set one arm's instructions against another's, perturbation by perturbation.
+
+    The verdict is by which of the two is the larger in each. Net of an empty window a small cost
+    may come out at or below 0, where there is no ratio: such a one stands above all others, so that
+    the ratio then has a least value and no greatest.
+    """
+    x, y = (np.asarray(side, dtype=np.float64) for side in (over, under))
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[there], y[there]
+    if not len(x):
+        return Against(digits(x), "not comparable", "no block has instructions of both")
+    some = y > 0
+    ratio = digits(np.where(some, x / np.where(some, y, 1.0), np.inf))
+    said = f"in all {len(x)} perturbations"
+    if not some.all():
+        median = None if ratio.median == np.inf else ratio.median
+        ratio = Digits(median, ratio.low if some.any() else None, None, len(x))
+        said += f"; in {len(x) - some.sum()} of them the other one's net cost is not above 0"
+    if len(x) == 1:
+        why = "one perturbation: how far its choice matters is unknown"
+        return Against(ratio, "undetermined", why)
+    if (x > y).all():
+        return Against(ratio, "dearer", said)
+    if (x < y).all():
+        return Against(ratio, "cheaper", said)
+    why = "which one executes more depends on the perturbation"
+    return Against(ratio, "indistinguishable", why)

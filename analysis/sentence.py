@@ -24,11 +24,13 @@ def _exact_sentence(summary: dict[str, Any]) -> str:
         if "stress_threads" in entry:
             what = f"the CPUs{_beside(entry['stress_threads'])}"
         names = [side["title"] for side in pair if side]
+        ends = f"{number(ratio['low'], 4)} to {number(ratio['high'], 4)}"
+        if ratio["high"] is None:
+            ends = f"at least {number(ratio['low'], 4)}"
         return (
             f"A scrape of {what} executes {number(x / 1e6, 4)} million instructions through "
             f"{names[0]} and {number(y / 1e6, 4)} million through {names[1]}: "
-            f"{number(ratio['median'], 4)} times, {number(ratio['low'], 4)} to "
-            f"{number(ratio['high'], 4)} over {ratio['n']} declared perturbations."
+            f"{number(ratio['median'], 4)} times, {ends} over {ratio['n']} declared perturbations."
         )
     return f"{summary['study']}: no contrast with instructions of both arms."
 

@@ -141,7 +141,7 @@ def read(run: Path) -> Entry:
         ratios={
             entry["name"]: _spread(entry["ratio"])
             for entry in analysed.comparisons(loaded)
-            if entry["ratio"].n
+            if entry["ratio"].high is not None
         },
     )
 

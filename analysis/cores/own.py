@@ -171,11 +171,11 @@ def ratios(run: Run) -> list[dict[str, Any]]:
 def _in_digits(entry: dict[str, Any]) -> dict[str, Any]:
     """The same of the exact machine: median and range over perturbations, which is no interval."""
     x, y = entry.pop("series")
-    found = [exact.digits(side) for side in (x, y, (x / y).dropna())]
-    word, why = exact.judge(found[2])
+    blocks = tuple(sorted(set(x.index) & set(y.index)))
+    compared, word, why = exact.against(x.loc[list(blocks)], y.loc[list(blocks)])
+    found = [exact.digits(x), exact.digits(y), compared]
     over, under, ratio = (Interval(d.median, d.low, d.high, d.n, RANGE) for d in found)
     nothing = Interval(None, None, None, 0, RANGE)
-    blocks = tuple(sorted(set(x.index) & set(y.index)))
     c = Comparison(blocks, 0, over, under, nothing, ratio, None, None)
     return {**entry, "comparison": c, "verdict": word, "why": why}
 

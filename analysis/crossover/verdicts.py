@@ -47,8 +47,7 @@ def by_point(cells: pd.DataFrame, counted: bool) -> list[dict[str, Any]]:
             entry: dict[str, Any] = {"point": int(point), "numerator": numerator}
             entry |= {"denominator": denominator, "blocks": len(x)}
             if counted:
-                found = exact.digits(np.where(y > 0, x / np.where(y > 0, y, 1.0), np.nan))
-                verdict, why = exact.judge(found)
+                found, verdict, why = exact.against(x, y)
                 ratio = Interval(found.median, found.low, found.high, found.n)
                 entry |= {"ratio": ratio, "p_adjusted": None, "verdict": verdict, "why": why}
             else:

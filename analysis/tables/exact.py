@@ -25,6 +25,8 @@ def shown(value: Digits, digits: int = 6) -> str:
     """The digits that all perturbations could share, and the range in percent."""
     if value.median is None:
         return NOTHING
+    if value.high is None and value.low is not None:
+        return f"{number(value.median, 3)}, at least {number(value.low, 3)}"
     spread = value.range_percent
     text = number(value.median, digits if abs(value.median) >= 1 else 3)
     return text if not spread else f"{text} ± {number(spread / 2, 2)} %"

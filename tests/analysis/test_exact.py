@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import synthetic
 import synthetic_exact as made
@@ -78,6 +79,31 @@ def test_arms_are_told_apart_only_where_every_perturbation_agrees(tmp_path: Path
     assert second["verdict"] == "indistinguishable"
     one = exact.comparisons(load_run(made.write(tmp_path / "c", made.plan(1))))
     assert {e["verdict"] for e in one} == {"undetermined"}
+
+
+@pytest.mark.parametrize(
+    ("over", "under", "verdict", "ends"),
+    [
+        ([4.0, 6.0, 8.0], [2.0, 2.0, 2.0], "dearer", (2.0, 4.0)),
+        ([4.0, 6.0, 8.0], [2.0, -1.0, 2.0], "dearer", (2.0, None)),
+        ([4.0, 6.0, 8.0], [-2.0, -1.0, 0.0], "dearer", (None, None)),
+        ([1.0, -3.0, 1.0], [2.0, 2.0, 2.0], "cheaper", (-1.5, 0.5)),
+        ([1.0, -3.0, 1.0], [2.0, -4.0, 2.0], "indistinguishable", (0.5, None)),
+        ([1.0, 3.0, np.nan], [2.0, 2.0, 9.0], "indistinguishable", (0.5, 1.5)),
+        ([4.0], [2.0], "undetermined", (2.0, 2.0)),
+        ([np.nan], [2.0], "not comparable", (None, None)),
+    ],
+)
+def test_a_net_cost_not_above_zero_is_no_ratio_and_no_perturbation_is_dropped(
+    over: list[float], under: list[float], verdict: str, ends: tuple[float | None, float | None]
+) -> None:
+    found = exact.against(over, under)
+    assert (found.verdict, (found.ratio.low, found.ratio.high)) == (verdict, ends)
+    both = np.isnan(over) | np.isnan(under)
+    assert found.ratio.n == len(over) - both.sum()
+    missing = sum(value <= 0 for value in under)
+    if missing and verdict == "dearer":
+        assert f"in {missing} of them" in found.text
 
 
 def gone(row: dict[str, Any], trial: dict[str, Any]) -> None:
