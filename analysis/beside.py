@@ -32,7 +32,8 @@ def beside(summaries: Sequence[Summary]) -> list[Row]:
     """One row per arm and condition that both a live and an exact run have.
 
     Keys kind (scrape, event), arm, title, at (process count or pace; None: left alone),
-    instructions, live_ns, live_low, live_high, ns_per_instruction, low, high, exact_run, live_run.
+    stress_threads, instructions, live_ns, live_low, live_high, ns_per_instruction, low, high,
+    exact_run, live_run.
     """
     rows: list[Row] = []
     for study in dict.fromkeys(str(s["study"]) for s in summaries):
@@ -66,31 +67,39 @@ def _newest(
     return max(found, key=lambda s: str(s["run"]), default=None)
 
 
-def _row(kind: str, arm: str, title: str, at: Any, instructions: float, ns: Row) -> Row | None:
+def _row(
+    kind: str, of: Summary, at: Any, instructions: float, ns: Row, threads: int | None = None
+) -> Row | None:
     estimate, low, high = (ns.get(key) for key in ("estimate", "low", "high"))
     if estimate is None or instructions <= 0:
         return None
     each = {"low": low, "high": high, "ns_per_instruction": estimate}
     return {
-        **{"kind": kind, "arm": arm, "title": title, "at": at, "instructions": instructions},
+        **{"kind": kind, "arm": of["arm"], "title": of["title"], "at": at},
+        **{"stress_threads": threads, "instructions": instructions},
         **{"live_ns": estimate, "live_low": low, "live_high": high},
         **{key: None if v is None else v / instructions for key, v in each.items()},
     }
 
 
 def _scrapes(exact: Summary, live: Summary) -> list[Row]:
-    """The collector's own account at every process count that both have."""
+    """The collector's own account at every level that both have."""
     interval_ns = float(live["interval_ms"] or 0) * 1e6
-    times = {(c["arm"], c["processes"]): c["agent"] for c in live["cells"]}
+    times = {_place(cell): cell["agent"] for cell in live["cells"]}
     rows = []
     for cell in exact["exact"]["cells"]:
-        agent = times.get((cell["arm"], cell["processes"]))
+        agent = times.get(_place(cell))
         count = cell["agent"]["median"]
         if cell["statistics"] == "off" and agent and count:
             keys = ("estimate", "low", "high")
             ns = {k: None if agent[k] is None else agent[k] / 100 * interval_ns for k in keys}
-            rows.append(_row("scrape", cell["arm"], cell["title"], cell["processes"], count, ns))
+            threads = cell.get("stress_threads")
+            rows.append(_row("scrape", cell, cell["processes"], count, ns, threads))
     return [row for row in rows if row]
+
+
+def _place(cell: Summary) -> tuple[str, int | None, int | None]:
+    return cell["arm"], cell["processes"], cell.get("stress_threads")
 
 
 def _events(exact: Summary, live: Summary) -> list[Row]:
@@ -102,5 +111,5 @@ def _events(exact: Summary, live: Summary) -> list[Row]:
         added = (e["external_off"] or {}).get("estimate")
         if e["workload"] == "switch" and ns and added:
             count = added / NS_PER_INSTRUCTION
-            rows.append(_row("event", e["arm"], e["title"], e["pace"], count, ns))
+            rows.append(_row("event", e, e["pace"], count, ns))
     return [row for row in rows if row]

@@ -7,7 +7,7 @@ before there was a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
+from math import floor, inf, log10
 from typing import Any
 
 from analysis.claims import evidence
@@ -89,9 +89,9 @@ def fleet(claim: Claim, index: Index) -> Answer | None:
     measured = Measured(ours, "cores per 1,000 nodes", place, (str(run["run"]),))
     ends = [as_interval(e["cores_per_1000_nodes"]).estimate or 0.0 for e in saved]
     over = (
-        f"over {region(run, 'processes')} processes, {region(run, 'switches_per_s')} switches a "
-        f"second and intervals of {region(run, 'interval_s')} s it goes from {number(min(ends), 2)}"
-        f" to {number(max(ends), 2)}, so that no one number is a fleet's"
+        f"over {_of_table(saved, 'processes')} processes, {_of_table(saved, 'switches_per_s')} "
+        f"switches a second and intervals of {_of_table(saved, 'interval_s')} s it goes from "
+        f"{number(min(ends), 2)} to {number(max(ends), 2)}, so that no one number is a fleet's"
     )
     if wide := too_wide(ours):
         return Answer(UNDETERMINED, f"of the size: {wide}; {over}", measured)
@@ -103,6 +103,12 @@ def fleet(claim: Claim, index: Index) -> Answer | None:
         f"second and a scrape every {seconds:g} s"
     )
     return Answer(word or HOLDS_WHEN, said, measured, "" if word else condition, measured.runs)
+
+
+def _of_table(entries: list[Entry], name: str) -> str:
+    """From where to where a table's places go."""
+    values = [float(e[name]) for e in entries]
+    return f"{about(min(values))} to {about(max(values))}"
 
 
 def frontier(claim: Claim, index: Index) -> Answer:
@@ -130,7 +136,7 @@ def frontier(claim: Claim, index: Index) -> Answer:
     if rate.low is None or not rate.low > 0 or rate.low < least:
         said = "where the two meet is not known within what was measured"
         return Answer(UNDETERMINED, f"{said}; {where}{aside}", measured, "", name)
-    below = about(float(f"{min(rate.low, most):.2g}"))
+    below = about(_floored(min(rate.low, most)))
     condition = f"a node switches fewer than {below} times a second, at {where}"
     near = float(f"{rate.estimate:.3g}") if rate.estimate else 0.0
     high = None if rate.high is None else float(f"{rate.high:.3g}")
@@ -138,6 +144,12 @@ def frontier(claim: Claim, index: Index) -> Answer:
     beyond = "" if entry["measured"] else ", beyond what was measured"
     said = f"the two cost the same at {about(near)} {band} switches a second{beyond}{aside}"
     return Answer(HOLDS_WHEN, said, measured, condition, name)
+
+
+def _floored(rate: float) -> float:
+    """Two significant digits, never above the rate: beyond it nothing is sure."""
+    unit = 10.0 ** (floor(log10(rate)) - 1)
+    return floor(rate / unit) * unit
 
 
 def _same(entry: Mapping[str, Any], pair: Mapping[str, str]) -> bool:
@@ -215,7 +227,8 @@ def _furthest(verdict: str, found: list[Found], looked: int, said: str) -> Answe
     each = ", ".join(f"{pair} at {n}" for pair, n in pairs.items())
     said += (
         f" at {entry['processes']:,.0f} processes, {entry['switches_per_s']:,.0f} switches a "
-        f"second and a scrape every {entry['interval_s']:g} s; of {looked} measured points: {each}"
+        f"second and a scrape every {entry['interval_s']:g} s; of {looked} comparisons at "
+        f"measured points: {each}"
     )
     return Answer(verdict, said, measured, "", name)
 

@@ -269,11 +269,12 @@ def _largest_error(run: Entry, arm: str) -> Measured | None:
 
 
 def _largest_of_cores(run: Entry, arm: str) -> Measured | None:
-    made = [e for e in run["cores"]["accuracy"] if e["arm"] == arm and e["n"]]
+    both = (arm, f"{arm}_published")  # those whose errors the verdict goes by
+    made = [e for e in run["cores"]["accuracy"] if e["arm"] in both and e["n"]]
     if not made:
         return None
     worst = max(made, key=lambda e: as_interval(e["error"]).estimate or 0.0)
-    where = {"arm": arm, "load": worst["load"]}
+    where = {"arm": worst["arm"], "load": worst["load"]}
     place = evidence.Place(evidence.folder_of(run), "core_accuracy", where, "error_points")
     unit = f"points of a CPU off where it is worst, {worst['load']}"
     return Measured(as_interval(worst["error"]), unit, place, (str(run["run"]),))

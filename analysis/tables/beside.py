@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from analysis import levels
 from analysis.beside import Summary, beside
 from analysis.exact import BACKEND, Digits
 from analysis.statistics.intervals import Interval
@@ -22,6 +23,8 @@ def condition(row: Row) -> str:
     """Where both were counted: the process count, or the pace of the events."""
     if row["kind"] == "event":
         return f"a context switch, {row['at']}"
+    if row["stress_threads"] is not None:
+        return f"a scrape, {levels.text(levels.of_entry(row))}"
     return "a scrape" if row["at"] is None else f"a scrape of {row['at']:,} processes"
 
 
@@ -54,7 +57,7 @@ def exact_beside_live(rows: Sequence[dict[str, Any]]) -> Table:
 def newest_exact(summaries: Sequence[Summary]) -> Table:
     """The newest run of the preset `exact` of each study, every arm, live time beside it."""
     live = {
-        (row["exact_run"], row["arm"], row["at"]): row
+        (row["exact_run"], row["arm"], row["at"], row["stress_threads"]): row
         for row in beside(summaries)
         if row["kind"] == "scrape"
     }
@@ -65,10 +68,12 @@ def newest_exact(summaries: Sequence[Summary]) -> Table:
             if cell["statistics"] != "off":
                 continue
             count, total = cell["processes"], Digits(**cell["total"])
+            threads = cell.get("stress_threads")
             row: Row = {"study": run["study"], "arm": cell["arm"], "processes": count}
+            row["stress_threads"] = threads
             row |= columns("total_instructions", total)
             row["agent_instructions"] = cell["agent"]["median"]
-            found = live.get((run["run"], cell["arm"], count))
+            found = live.get((run["run"], cell["arm"], count, threads))
             us = _interval(found, "live_ns", "live_low", "live_high") if found else None
             us = us.scaled(1e-3) if us else None
             each = found["ns_per_instruction"] if found else None
@@ -76,7 +81,7 @@ def newest_exact(summaries: Sequence[Summary]) -> Table:
             shown.append(
                 [
                     cell["title"],
-                    "as they are" if count is None else f"{count:,}",
+                    _level(cell),
                     digits_shown(total, 5),
                     number(row["agent_instructions"], 5),
                     interval(us) if us else NOTHING,
@@ -86,6 +91,12 @@ def newest_exact(summaries: Sequence[Summary]) -> Table:
     head = ["collector", "processes", "instructions per scrape", "of these in its cgroup"]
     head += ["live: µs per scrape in its cgroup", "ns per instruction"]
     return make_table("newest_exact", rows, head, shown)
+
+
+def _level(cell: Summary) -> str:
+    if cell.get("stress_threads") is not None:
+        return levels.text(levels.of_entry(cell))
+    return "as they are" if cell["processes"] is None else f"{cell['processes']:,}"
 
 
 def _newest(summaries: Sequence[Summary]) -> list[Summary]:

@@ -25,6 +25,8 @@ def shown(value: Digits, digits: int = 6) -> str:
     """The digits that all perturbations could share, and the range in percent."""
     if value.median is None:
         return NOTHING
+    if value.low is not None and value.high is not None and value.low <= 0 < value.high:
+        return f"{number(value.low, 2)} to {number(value.high, 2)}"  # not told from nothing
     if value.high is None and value.low is not None:
         return f"{number(value.median, 3)}, at least {number(value.low, 3)}"
     spread = value.range_percent

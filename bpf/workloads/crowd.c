@@ -144,6 +144,7 @@ int crowd_run(const struct crowd *crowd)
 	int number;
 
 	here = crowd;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* and the tasks with it */
 	ready = fcntl(READY_FD, F_GETFD) >= 0;
 	if (ready) { /* out of the way of the tasks' own descriptors */
 		ready = fcntl(READY_FD, F_DUPFD_CLOEXEC, 10);

@@ -38,6 +38,8 @@ QUESTION = "processes"
 BASELINE = "null_agent"
 #: Of a value that was typed or rounded against what was measured.
 ROUNDING = 1e-9
+#: As near as processes and switches came to the numbers asked for when they were measured.
+NEAR = 0.02
 #: As in analysis.crossover.model: a model that is further off at held-out points is said to be.
 ERROR_LIMIT = 0.10
 

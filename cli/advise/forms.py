@@ -208,7 +208,7 @@ def rates(form: Form, x: Features, half: float) -> list[float]:
     scrape = sum(m * v for m, v in zip(form.mean[:4], x[:4]))
     cold, warm, more = form.mean[4] * x[0], form.mean[5], form.mean[6]
     found = _roots(warm, scrape + half * (warm + more), half * (scrape + cold))
-    return sorted(u for u in found if u > 0)
+    return sorted(u for u in found if 0 < u < math.inf)
 
 
 def _open(

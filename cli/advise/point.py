@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cli.advise.coefficients import ROUNDING, TOGETHER, Model
+from cli.advise.coefficients import NEAR, TOGETHER, Model
 
 #: As a factor: each was measured, but not together.
 COMBINATION = "combination"
@@ -80,7 +80,7 @@ def outside(model: Model, point: Point) -> tuple[Outside, ...]:
     found = []
     for factor, value in values.items():
         low, high = model.region[factor]
-        if not low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING):
+        if not low / (1 + NEAR) <= value <= high * (1 + NEAR):
             found.append(Outside(factor, value, low, high))
     if not found and not together(model, [values[name] for name in TOGETHER]):
         found.append(Outside(COMBINATION, model.reach, 1.0, model.reach))

@@ -116,33 +116,76 @@ def test_the_runner_gets_no_table(build: Path, tmp_path: Path, name: str) -> Non
     assert (tmp_path / "status").read_text().startswith("ready\n")
 
 
-@pytest.mark.usefixtures("build")
-@pytest.mark.parametrize("columns", [80, 200])
-def test_on_a_terminal_the_table_fits_and_ctrl_c_leaves_nothing(columns: int) -> None:
+def on_terminal(rows: int, columns: int, frames: int, resized: bool = False) -> list[str]:
+    """What the monitor draws on a terminal of that size, cut where a table begins anew."""
     before = set(program_ids()) if os.geteuid() == 0 else set()
     pid, terminal = pty.fork()
     if pid == 0:
         os.closerange(3, 64)
+        time.sleep(0.1)  # until the terminal has its size
         os.execv(BUILD / "sched_switch_cores", ["sched_switch_cores", "--interval-ms", "100"])
-    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     text = ""
     until = time.monotonic() + 30
-    while text.count("average") < 3 and time.monotonic() < until:
+    while text.count("average") < frames and time.monotonic() < until:
         if not select.select([terminal], [], [], 1)[0]:
             continue
         try:
             text += os.read(terminal, 65536).decode()
         except OSError:  # it has ended
             break
+        if resized and "average" in text:
+            ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns - 1, 0, 0))
     if "average" not in text:
         refused("sched_switch_cores", text)
     os.write(terminal, b"\x03")
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 0
-    assert "\x1b[" in text, "drawn over the one before"
-    plain = re.sub(r"\x1b\[\d*[A-Z]", "", text).replace("\r", "")
-    assert max(map(len, plain.splitlines())) <= columns
+    if before:
+        time.sleep(0.2)
+        assert set(program_ids()) <= before, "Ctrl-C leaves nothing"
+    return text.replace("\r", "").split("\x1b[J")[:-1]
+
+
+UP = re.compile(r"\x1b\[(\d+)A")
+
+
+@pytest.mark.usefixtures("build")
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(24, 80), (24, 200), (24, 60), (24, 20), (6, 80), (5, 80), (4, 30)]
+)
+def test_on_a_terminal_of_any_size_each_table_is_drawn_over_the_one_before(
+    rows: int, columns: int
+) -> None:
+    lines = 0
+    for frame in on_terminal(rows, columns, 3):
+        up = UP.match(frame)
+        assert int(up[1]) if up else lines == 0, "where the table before began"
+        assert not up or int(up[1]) == lines
+        shown = re.sub(r"\x1b\[\d*[A-Z]", "", frame).splitlines()
+        lines = len(shown)
+        assert max(map(len, shown)) <= columns, "a longer line would take two"
+        assert lines < rows, "and a higher table scroll away"
+
+
+@pytest.mark.usefixtures("build")
+def test_a_terminal_that_has_changed_its_size_is_cleared() -> None:
+    frames = on_terminal(24, 80, 4, resized=True)
+    assert not frames[0].startswith("\x1b")
+    assert sum(frame.startswith("\x1b[H\x1b[2J") for frame in frames) == 1
+
+
+@pytest.mark.usefixtures("build")
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("target", ["| head -1", ">/dev/full"])
+def test_it_ends_when_nobody_can_read_on(name: str, target: str) -> None:
+    before = set(program_ids()) if os.geteuid() == 0 else set()
+    script = f'"{BUILD / name}" --interval-ms 50 {target}; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
+    if done.returncode == UNAVAILABLE:
+        refused(name, done.stderr)
+    assert done.returncode == 0
     if before:
         time.sleep(0.2)
         assert set(program_ids()) <= before

@@ -203,3 +203,20 @@ def test_pinning_to_a_cpu_that_is_not_there_is_said(build: object) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "--cpu" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("switch_load", "--rate", 100, "--tasks", 4), ("stress_threads", "--count", 4)]
+)
+def test_a_crowd_ends_with_its_parent(build: object, words: tuple[object, ...]) -> None:
+    script = f'"{BUILD}"/{" ".join(map(str, words))} 3>&1 & echo $!; wait'
+    parent = subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    crowd = int(parent.stdout.readline())
+    assert parent.stdout.readline() == "ready\n"
+    tasks = children(crowd)
+    assert len(tasks) == 4
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert ended([crowd, *tasks])

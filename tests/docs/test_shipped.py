@@ -196,7 +196,11 @@ def test_the_readmes_numbers_of_the_map_are_those_of_the_shipped_tables():
         100 * float(model[arm]["held_out_median_error"])
         for arm in ("proc_stat", "proc_stat_tuned", "task_iter", *hooks)
     ]
-    assert f"fitted to by {min(off):.0f} to {max(off):.0f} % for every collector" in said
+    assert f"the model is off by {min(off):.0f} to {max(off):.0f} % (median;" in said
+
+    held = {row["arm"]: row for row in table(crossover, "held_out")}
+    alone = " and ".join(f"{100 * float(held[arm]['median_reader_error']):.0f}" for arm in hooks)
+    assert f"their readers alone, which are off by {alone} % of their own" in said
 
     def sure(run, *arms):
         held = {row["arm"]: float(row["median_half_width"]) for row in table(run, "held_out")}
