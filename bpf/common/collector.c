@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +74,17 @@ static void on_signal(int signal)
 	deadline.tv_nsec = 0;
 }
 
-static void catch_signals(void)
+static void catch_signals(bool held_back, sigset_t *waiting)
 {
 	struct sigaction action = {.sa_handler = on_signal};
+	sigset_t ends;
 
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(held_back ? SIG_BLOCK : SIG_UNBLOCK, &ends, waiting);
+	sigdelset(waiting, SIGTERM);
+	sigdelset(waiting, SIGINT);
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
@@ -115,6 +121,13 @@ static long long place_among(const char *name, const char *text, const char *con
 	collector_exit(EXIT_BAD_ARGUMENTS, "%s %s: want one of%s", name, text ? text : "", known);
 }
 
+static const char *some_text(const char *name, const char *text)
+{
+	if (!text || !*text)
+		collector_exit(EXIT_BAD_ARGUMENTS, "%s wants a value", name);
+	return text;
+}
+
 static void parse_arguments(int argc, char **argv, const struct collector *collector)
 {
 	for (int i = 1; i < argc; i++) {
@@ -131,6 +144,8 @@ static void parse_arguments(int argc, char **argv, const struct collector *colle
 			interval_ms = whole_number(name, value, 1, YEAR_MS);
 		else if (!strcmp(name, "--scrapes"))
 			scrape_limit = whole_number(name, value, 0, 1ll << 40);
+		else if (option && option->name && option->text)
+			*option->text = some_text(name, value);
 		else if (option && option->name && option->words)
 			*option->value = place_among(name, value, option->words);
 		else if (option && option->name)
@@ -205,14 +220,21 @@ static void put_closing_line(FILE *out, const struct collector *collector, uint6
 	put_count(out, "clamped", counts.clamped);
 	put_count(out, "kernel_ns", counts.kernel_ns);
 	put_count(out, "late", late);
+	if (collector->describe)
+		collector->describe(out);
 	put_stamps(out, scrapes, false);
 	put_stamps(out, scrapes, true);
 	fputs("}\n", out);
 	fflush(out);
 }
 
-static void sleep_until(uint64_t at_ns)
+static void rest_until(uint64_t at_ns, const struct collector *collector, const sigset_t *waiting)
 {
+	if (collector->rest) {
+		while (!stopped && monotonic_ns() < at_ns)
+			collector->rest(at_ns, waiting);
+		return;
+	}
 	deadline.tv_sec = at_ns / NSEC_PER_SEC;
 	deadline.tv_nsec = at_ns % NSEC_PER_SEC;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -224,10 +246,11 @@ int collector_main(int argc, char **argv, const struct collector *collector)
 {
 	FILE *ready = inherited(READY_FD), *dump = inherited(DUMP_FD);
 	uint64_t start, previous, scrapes = 0, multiple = 0, late = 0;
+	sigset_t waiting;
 
 	program = collector->name;
 	parse_arguments(argc, argv, collector);
-	catch_signals();
+	catch_signals(collector->rest, &waiting);
 	if (collector->open)
 		collector->open();
 	previous = collector->scrape();
@@ -244,7 +267,7 @@ int collector_main(int argc, char **argv, const struct collector *collector)
 			next = (now - start) / collector_interval_ns() + 1;
 			late += next - multiple - 1;
 		}
-		sleep_until(start + next * collector_interval_ns());
+		rest_until(start + next * collector_interval_ns(), collector, &waiting);
 		if (stopped)
 			break;
 		multiple = next;

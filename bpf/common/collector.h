@@ -13,6 +13,7 @@
 #ifndef PROBETAX_COLLECTOR_H
 #define PROBETAX_COLLECTOR_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,14 +37,15 @@ struct collector_counts {
 	long long kernel_ns;	    /* self-timed kernel work that no other instrument sees */
 };
 
-/* An option of one collector alone: a whole number within [min, max], or the place of one of the
- * words, which end with NULL. */
+/* An option of one collector alone: a whole number within [min, max], the place of one of the words,
+ * which end with NULL, or a text. */
 struct collector_option {
 	const char *name;
 	long long *value;
 	long long min, max;
 	const char *help;
 	const char *const *words;
+	const char **text;
 };
 
 struct collector {
@@ -54,6 +56,10 @@ struct collector {
 	void (*dump)(FILE *out);		/* the fields after "interval_ns", no braces */
 	void (*count)(struct collector_counts *counts);
 	void (*close)(void);
+	/* For a collector that has work between two scrapes, in place of sleeping. SIGTERM and SIGINT
+	 * are held back but for where it waits with the mask `waiting`; it returns after a signal. */
+	void (*rest)(uint64_t until_ns, const sigset_t *waiting);
+	void (*describe)(FILE *out); /* more fields of the closing line, a comma before each */
 };
 
 int collector_main(int argc, char **argv, const struct collector *collector);
