@@ -28,6 +28,7 @@ struct sched_entity {
 struct signal_struct {		 /* of a process */
 	__u64 sum_sched_runtime; /* by its threads that have ended */
 	int nr_threads;
+	int group_exit_code; /* of a process that ended as a whole */
 };
 
 struct task_struct {
@@ -38,6 +39,9 @@ struct task_struct {
 	struct sched_entity se;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	struct files_struct *files;
+	const struct cred *cred;
+	int exit_code;
 };
 
 struct bpf_iter__task {
