@@ -58,12 +58,12 @@ static __always_inline void report_address(void *ctx, __u16 kind, const void *ad
 {
 	struct socket_address given = {};
 	struct event *event;
-	__u32 size = sizeof(given);
+	__u32 size = length < 0 ? 0 : length;
 
 	if (is_own())
 		return;
-	if (length < 0 || (__u32)length < size)
-		size = length < 0 ? 0 : length & 31;
+	if (size > sizeof(given))
+		size = sizeof(given);
 	if (read_from(&given, size, address, user))
 		given.family = 0;
 	if (given.family == AF_UNIX) {

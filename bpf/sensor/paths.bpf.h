@@ -78,7 +78,9 @@ static __always_inline __u16 walk(char *room, struct path_text *text, struct vfs
 		length = BPF_CORE_READ(dentry, d_name.len) & (NAME_ROOM - 1);
 		if (at < length + 1)
 			break;
-		at = (at - length - 1) & (WALK_ROOM - 1);
+		at -= length + 1;
+		barrier_var(at); /* the verifier needs the mask that a compiler finds superfluous */
+		at &= WALK_ROOM - 1;
 		room[at] = '/';
 		bpf_probe_read_kernel(&room[at + 1], length, BPF_CORE_READ(dentry, d_name.name));
 		dentry = parent;

@@ -50,7 +50,7 @@ def test_every_hook_attaches_or_says_why(start: Start) -> None:
     assert set(closing["attached"]) | set(closing["skipped"]) == set(ALL)
     assert not set(closing["attached"]) & set(closing["skipped"])
     assert set(closing["skipped"]) <= {"module_load", "sock_create"}, closing["skipped"]
-    assert closing["lost"] == 0 and closing["malformed"] == 0
+    assert closing["lost"] == 0
     assert closing["events"] == sum(closing["events_by_kind"].values()) >= len(events)
     assert not [e for e in events if e["tgid"] == seen.collector.process.pid], "not itself"
 
