@@ -205,7 +205,7 @@ int BPF_PROG(send_length, struct sock *sk, int sent)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(receive_length, struct sock *sk, int received, int flags)
 {
-	if (received > 0 && !(flags & MSG_PEEK) && is_tcp(sk) && !is_own())
+	if (received > 0 && !(flags & (MSG_PEEK | MSG_ERRQUEUE)) && is_tcp(sk) && !is_own())
 		report_bytes(ctx, sk, received, EVENT_TCP_CLEANUP_RBUF, true);
 	return 0;
 }
@@ -260,6 +260,8 @@ int BPF_PROG(socket_closed, struct sock *sk, int before, int state)
 		COUNT(lost);
 	if (!in_storage)
 		bpf_map_delete_elem(&sockets, &key);
+	else /* the socket may be connected anew, by another owner to another peer */
+		bytes->known = bytes->position = 0;
 	return 0;
 }
 

@@ -62,7 +62,7 @@ static bool keeps_sums(void)
 /* Programs that the kernel's verifier knows the socket of may use the socket's own storage. */
 static bool sums_in_storage(void)
 {
-	return !storage_refused &&
+	return config.sums == SUMS_STORAGE && !storage_refused &&
 	       !(ladder_holds(EVENT_TCP_SENDMSG) && ladder_rung(EVENT_TCP_SENDMSG)->way == KPROBE) &&
 	       !(ladder_holds(EVENT_TCP_CLEANUP_RBUF) &&
 		 ladder_rung(EVENT_TCP_CLEANUP_RBUF)->way == KPROBE);

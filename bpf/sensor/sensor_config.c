@@ -19,6 +19,7 @@ static const char *const filters[] = {"user", "kernel", NULL};
 static const char *const buffers[] = {"ring", "perf", NULL};
 static const char *const wakeups[] = {"each", "adaptive", "batch", "tick", NULL};
 static const char *const byte_modes[] = {"event", "aggregate", "off", NULL};
+static const char *const sum_places[] = {"storage", "hash", NULL};
 static const char *const rungs[] = {"lsm", "fentry", "kprobe", "tracepoint", "best", NULL};
 static const char *const missing_ways[] = {"fail", "skip", NULL};
 static const char default_paths[] = "/etc/,/root/.ssh/,/usr/bin/,/usr/sbin/,/var/run/secrets/";
@@ -34,7 +35,8 @@ const struct collector_option config_options[] = {
 	{"--batch-kb", &config.batch_kb, 1, 1 << 20, "how much waits, with --wakeup batch"},
 	{"--buffer-kb", &config.buffer_kb, 1, 1 << 20, "room for events, all CPUs together"},
 	{"--bytes", &config.bytes, .words = byte_modes, .help = "TCP's: each message, sums, or none"},
-	{"--sockets", &config.sockets, 1, 1 << 22, "room for sums that are kept in a hash"},
+	{"--sums", &config.sums, .words = sum_places, .help = "where: with their sockets, or in one"},
+	{"--sockets", &config.sockets, 1, 1 << 22, "room of that hash"},
 	{"--rung", &config.rung, .words = rungs, .help = "one way of attaching, where a hook has more"},
 	{"--missing", &config.missing, .words = missing_ways, .help = "a hook that cannot be attached"},
 	{0},

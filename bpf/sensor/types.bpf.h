@@ -14,6 +14,7 @@
 #define AT_FDCWD     -100
 #define AT_REMOVEDIR 0x200
 #define MSG_PEEK     2
+#define MSG_ERRQUEUE 0x2000
 
 #define PTRACE_TRACEME	   0
 #define PTRACE_ATTACH	   16
