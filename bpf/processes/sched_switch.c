@@ -91,7 +91,7 @@ static void close_sched_switch(void)
 int main(int argc, char **argv)
 {
 	static const struct collector_option options[] = {
-		{"--slots", &slot_count, 2, 1 << 20, "tasks (threads) known at a time", NULL},
+		{"--slots", &slot_count, 2, 1 << 20, .help = "tasks (threads) known at a time"},
 		{0},
 	};
 	static const struct collector sched_switch = {

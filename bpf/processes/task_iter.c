@@ -116,7 +116,7 @@ static void close_task_iter(void)
 int main(int argc, char **argv)
 {
 	static const struct collector_option options[] = {
-		{"--entries", &entry_count, 1, 1 << 22, "processes known at a time", NULL},
+		{"--entries", &entry_count, 1, 1 << 22, .help = "processes known at a time"},
 		{0},
 	};
 	static const struct collector task_iter = {

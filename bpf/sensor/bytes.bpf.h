@@ -189,8 +189,8 @@ ON_KPROBE(send, tcp_sendmsg,
 
 static __always_inline bool is_tcp(struct sock *sk)
 {
-	return sk->sk_protocol == IPPROTO_TCP && (sk->__sk_common.skc_family == AF_INET ||
-						  sk->__sk_common.skc_family == AF_INET6);
+	return sk->sk_protocol == IPPROTO_TCP &&
+	       (sk->__sk_common.skc_family == AF_INET || sk->__sk_common.skc_family == AF_INET6);
 }
 
 /* For every kind of socket, with what the call returned. */

@@ -51,13 +51,13 @@ struct {
 } counters SEC(".maps");
 
 /* Programs may interrupt each other on a CPU, hence atomic. */
-#define COUNT(counter)                                                                             \
-	do {                                                                                       \
-		__u32 only = 0;                                                                    \
-		struct sensor_counters *mine = bpf_map_lookup_elem(&counters, &only);              \
-                                                                                                   \
-		if (mine)                                                                          \
-			__sync_fetch_and_add(&mine->counter, 1);                                   \
+#define COUNT(counter)                                                                \
+	do {                                                                          \
+		__u32 only = 0;                                                       \
+		struct sensor_counters *mine = bpf_map_lookup_elem(&counters, &only); \
+                                                                                      \
+		if (mine)                                                             \
+			__sync_fetch_and_add(&mine->counter, 1);                      \
 	} while (0)
 
 /* A program that holds scratch memory may be preempted by another one on its CPU, which may outlast it:

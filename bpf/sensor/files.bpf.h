@@ -96,10 +96,10 @@ int BPF_PROG(open_fentry, struct file *file)
 	return 0;
 }
 
-ON_KPROBE(open, security_file_open,
-	  report_opened(ctx, file, BPF_CORE_READ(file, f_flags), BY_WALK), struct file *file)
+ON_KPROBE(open, security_file_open, report_opened(ctx, file, BPF_CORE_READ(file, f_flags), BY_WALK),
+	  struct file *file)
 
-#define ON_OPEN(call, path, flags)                                                                 \
+#define ON_OPEN(call, path, flags) \
 	ON_SYSCALL(enter, call, report_opened(ctx, (void *)ctx->args[path], flags, BY_NAME))
 
 /* openat2() has its flags in memory: the first word of what its third argument points to */
@@ -132,8 +132,8 @@ static __always_inline void report_unlink(void *ctx, const struct path *director
 ON_SECURITY(unlink, path_unlink, security_path_unlink, report_unlink(ctx, directory, dentry, NULL),
 	    const struct path *directory, struct dentry *dentry)
 ON_SYSCALL(enter, unlink, report_unlink(ctx, NULL, NULL, (void *)ctx->args[0]))
-ON_SYSCALL(enter, unlinkat, if (!(ctx->args[2] & AT_REMOVEDIR))
-				    report_unlink(ctx, NULL, NULL, (void *)ctx->args[1]))
+ON_SYSCALL(enter, unlinkat,
+	   if (!(ctx->args[2] & AT_REMOVEDIR)) report_unlink(ctx, NULL, NULL, (void *)ctx->args[1]))
 
 static __always_inline void report_rename(void *ctx, const struct path *from_directory,
 					  struct dentry *from, const struct path *to_directory,
@@ -166,10 +166,9 @@ static __always_inline void report_rename_by_name(void *ctx, const void *from, c
 
 ON_SECURITY(rename, path_rename, security_path_rename,
 	    report_rename(ctx, from_directory, from, to_directory, to, how),
-	    const struct path *from_directory, struct dentry *from,
-	    const struct path *to_directory, struct dentry *to, unsigned int how)
-ON_SYSCALL(enter, rename,
-	   report_rename_by_name(ctx, (void *)ctx->args[0], (void *)ctx->args[1], 0))
+	    const struct path *from_directory, struct dentry *from, const struct path *to_directory,
+	    struct dentry *to, unsigned int how)
+ON_SYSCALL(enter, rename, report_rename_by_name(ctx, (void *)ctx->args[0], (void *)ctx->args[1], 0))
 ON_SYSCALL(enter, renameat,
 	   report_rename_by_name(ctx, (void *)ctx->args[1], (void *)ctx->args[3], 0))
 ON_SYSCALL(enter, renameat2,

@@ -112,11 +112,11 @@ static __always_inline void report_module(void *ctx, struct file *file)
 
 /* The kernel reads other things by the same function; their numbers have changed over time. */
 ON_SECURITY(module, kernel_read_file, security_kernel_read_file,
-	    if (id == bpf_core_enum_value(enum kernel_read_file_id, READING_MODULE))
+	    if (id == (int)bpf_core_enum_value(enum kernel_read_file_id, READING_MODULE))
 		    report_module(ctx, file),
 	    struct file *file, int id)
 ON_SECURITY(module_data, kernel_load_data, security_kernel_load_data,
-	    if (id == bpf_core_enum_value(enum kernel_load_data_id, LOADING_MODULE))
+	    if (id == (int)bpf_core_enum_value(enum kernel_load_data_id, LOADING_MODULE))
 		    report_module(ctx, NULL),
 	    int id)
 ON_SYSCALL(enter, finit_module, report_module(ctx, file_of(ctx->args[0])))

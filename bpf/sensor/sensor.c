@@ -57,7 +57,8 @@ static void take_all(void)
 		buffer_drain();
 		flows_emit();
 		buffer_drain();
-		if (log_counts.by_kind[EVENT_FLOW] - before < buffer_room() / 4 / sizeof(struct event))
+		if (log_counts.by_kind[EVENT_FLOW] - before <
+		    buffer_room() / 4 / sizeof(struct event))
 			break;
 	}
 }

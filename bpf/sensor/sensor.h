@@ -68,7 +68,7 @@ struct endpoint {
 
 struct flow {
 	struct endpoint peer;
-	__u64 sent, received;	/* bytes */
+	__u64 sent, received;  /* bytes */
 	__u32 sends, receives; /* messages */
 };
 

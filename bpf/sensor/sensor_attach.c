@@ -15,7 +15,7 @@
 #include "sensor_ladder.h"
 #include "sensor_probe.h"
 
-#define MOST_LINKS  128
+#define MOST_LINKS 128
 
 EMBED_BPF_OBJECT("sensor");
 
@@ -63,7 +63,8 @@ static bool keeps_sums(void)
 static bool sums_in_storage(void)
 {
 	return config.sums == SUMS_STORAGE && !storage_refused &&
-	       !(ladder_holds(EVENT_TCP_SENDMSG) && ladder_rung(EVENT_TCP_SENDMSG)->way == KPROBE) &&
+	       !(ladder_holds(EVENT_TCP_SENDMSG) &&
+		 ladder_rung(EVENT_TCP_SENDMSG)->way == KPROBE) &&
 	       !(ladder_holds(EVENT_TCP_CLEANUP_RBUF) &&
 		 ladder_rung(EVENT_TCP_CLEANUP_RBUF)->way == KPROBE);
 }

@@ -28,17 +28,23 @@ const struct collector_option config_options[] = {
 	{"--config", .text = &config.file_flag, .help = "a YAML file with these flags as keys"},
 	{"--hooks", .text = &config.hooks_flag, .help = "which: names, source (9) or all (22)"},
 	{"--filter", &config.filter, .words = filters, .help = "where opened files are filtered"},
-	{"--paths", .text = &config.paths_flag, .help = "the path set: /etc/ below it, /etc/a alone"},
-	{"--more-paths", &config.more_paths, 0, 4096, "further entries that match nothing"},
+	{"--paths", .text = &config.paths_flag,
+	 .help = "the path set: /etc/ below it, /etc/a alone"},
+	{"--more-paths", &config.more_paths, 0, 4096, .help = "further entries that match nothing"},
 	{"--buffer", &config.buffer, .words = buffers, .help = "how events reach the reader"},
 	{"--wakeup", &config.wakeup, .words = wakeups, .help = "when they wake it"},
-	{"--batch-kb", &config.batch_kb, 1, 1 << 20, "how much waits, with --wakeup batch"},
-	{"--buffer-kb", &config.buffer_kb, 1, 1 << 20, "room for events, all CPUs together"},
-	{"--bytes", &config.bytes, .words = byte_modes, .help = "TCP's: each message, sums, or none"},
-	{"--sums", &config.sums, .words = sum_places, .help = "where: with their sockets, or in one"},
-	{"--sockets", &config.sockets, 1, 1 << 22, "room of that hash"},
-	{"--rung", &config.rung, .words = rungs, .help = "one way of attaching, where a hook has more"},
-	{"--missing", &config.missing, .words = missing_ways, .help = "a hook that cannot be attached"},
+	{"--batch-kb", &config.batch_kb, 1, 1 << 20, .help = "how much waits, with --wakeup batch"},
+	{"--buffer-kb", &config.buffer_kb, 1, 1 << 20,
+	 .help = "room for events, all CPUs together"},
+	{"--bytes", &config.bytes, .words = byte_modes,
+	 .help = "TCP's: each message, sums, or none"},
+	{"--sums", &config.sums, .words = sum_places,
+	 .help = "where: with their sockets, or in one"},
+	{"--sockets", &config.sockets, 1, 1 << 22, .help = "room of that hash"},
+	{"--rung", &config.rung, .words = rungs,
+	 .help = "one way of attaching, where a hook has more"},
+	{"--missing", &config.missing, .words = missing_ways,
+	 .help = "a hook that cannot be attached"},
 	{0},
 };
 
@@ -127,9 +133,10 @@ void config_finish(void)
 	path_set_add_synthetic(&config.paths, config.more_paths);
 
 	if (config.buffer == BUFFER_PERF && config.wakeup == WAKEUP_ADAPTIVE)
-		collector_exit(EXIT_BAD_ARGUMENTS,
-			       "--wakeup adaptive: a perf buffer has no such rule; want one of each "
-			       "batch tick");
+		collector_exit(
+			EXIT_BAD_ARGUMENTS,
+			"--wakeup adaptive: a perf buffer has no such rule; want one of each "
+			"batch tick");
 	if (config.wakeup == BY_BUFFER)
 		config.wakeup = config.buffer == BUFFER_PERF ? WAKEUP_EACH : WAKEUP_ADAPTIVE;
 }

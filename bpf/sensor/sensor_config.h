@@ -12,7 +12,9 @@ enum buffer { BUFFER_RING, BUFFER_PERF };
 enum bytes { BYTES_EVENT, BYTES_AGGREGATE, BYTES_OFF };
 enum sums { SUMS_STORAGE, SUMS_HASH };
 enum missing { MISSING_FAIL, MISSING_SKIP };
-enum { RUNG_BEST = WAYS - 1 }; /* in place of a way: all of them but the cgroup's can be asked for */
+enum {
+	RUNG_BEST = WAYS - 1
+}; /* in place of a way: all of them but the cgroup's can be asked for */
 
 #define BY_BUFFER (-1) /* as the wake-up policy: the one that the buffer's users have by habit */
 

@@ -9,7 +9,7 @@
 #include "sensor_attach.h"
 #include "sensor_flows.h"
 
-static struct bpf_link *link;
+static struct bpf_link *iteration;
 
 void flows_open(struct bpf_object *object)
 {
@@ -22,16 +22,16 @@ void flows_open(struct bpf_object *object)
 	if (!map)
 		return;
 	about.map.map_fd = bpf_map__fd(map);
-	link = bpf_program__attach_iter(take, &options);
-	if (!link)
+	iteration = bpf_program__attach_iter(take, &options);
+	if (!iteration)
 		collector_exit(EXIT_UNAVAILABLE, "no iterator over %s: %s", bpf_map__name(map),
 			       strerror(errno));
 }
 
 void flows_close(void)
 {
-	bpf_link__destroy(link);
-	link = NULL;
+	bpf_link__destroy(iteration);
+	iteration = NULL;
 }
 
 /* The programs write into the buffer, not into what is read here: that is empty, and its end says that
@@ -41,9 +41,9 @@ void flows_emit(void)
 	char nothing[64];
 	int iterator;
 
-	if (!link)
+	if (!iteration)
 		return;
-	iterator = bpf_iter_create(bpf_link__fd(link));
+	iterator = bpf_iter_create(bpf_link__fd(iteration));
 	if (iterator < 0)
 		collector_exit(EXIT_FAILED, "iterator over sockets: %s", strerror(-iterator));
 	while (read(iterator, nothing, sizeof(nothing)) > 0 || errno == EAGAIN)

@@ -9,21 +9,21 @@
 #include "sensor_hooks.h"
 
 /* The three programs that ON_SECURITY() makes of a body. */
-#define BY_SECURITY(name)                                                                          \
-	{LSM, {name "_lsm"}}, {FENTRY, {name "_fentry"}},                                          \
-	{                                                                                          \
-		KPROBE,                                                                            \
-		{                                                                                  \
-			name "_kprobe"                                                             \
-		}                                                                                  \
+#define BY_SECURITY(name)                                 \
+	{LSM, {name "_lsm"}}, {FENTRY, {name "_fentry"}}, \
+	{                                                 \
+		KPROBE,                                   \
+		{                                         \
+			name "_kprobe"                    \
+		}                                         \
 	}
-#define BY_TWO(name, other)                                                                        \
-	{LSM, {name "_lsm", other "_lsm"}}, {FENTRY, {name "_fentry", other "_fentry"}},           \
-	{                                                                                          \
-		KPROBE,                                                                            \
-		{                                                                                  \
-			name "_kprobe", other "_kprobe"                                            \
-		}                                                                                  \
+#define BY_TWO(name, other)                                                              \
+	{LSM, {name "_lsm", other "_lsm"}}, {FENTRY, {name "_fentry", other "_fentry"}}, \
+	{                                                                                \
+		KPROBE,                                                                  \
+		{                                                                        \
+			name "_kprobe", other "_kprobe"                                  \
+		}                                                                        \
 	}
 
 const struct hook hooks[HOOKS] = {

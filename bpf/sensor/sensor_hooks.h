@@ -21,7 +21,7 @@ struct rung {
 
 struct hook {
 	const char *name;
-	const char *reports; /* for --help */
+	const char *reports;	       /* for --help */
 	struct rung rungs[MOST_RUNGS]; /* without a program after the last */
 };
 

@@ -33,7 +33,8 @@ static void note_refusal(int hook, int error)
 	size_t length = strlen(text);
 
 	snprintf(text + length, REASON_ROOM - length, "%s%s: %s", length ? ", " : "",
-		 way_name(ladder_rung(hook)->way), strerrorname_np(-error) ? strerrorname_np(-error) : "?");
+		 way_name(ladder_rung(hook)->way),
+		 strerrorname_np(-error) ? strerrorname_np(-error) : "?");
 	if (getenv("PROBETAX_VERBOSE"))
 		fprintf(stderr, "sensor: %s: %s is refused here (%s)\n", hooks[hook].name,
 			way_name(ladder_rung(hook)->way), strerror(-error));

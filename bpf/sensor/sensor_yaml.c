@@ -14,8 +14,7 @@
 static const char *file_name;
 static yaml_parser_t parser;
 
-static void bad(size_t line, const char *what, ...)
-	__attribute__((noreturn, format(printf, 2, 3)));
+static void bad(size_t line, const char *what, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 static void bad(size_t line, const char *what, ...)
 {
@@ -37,10 +36,10 @@ static void next(yaml_event_t *event)
 	if (!yaml_parser_parse(&parser, event))
 		bad(parser.problem_mark.line, "%s",
 		    parser.problem ? parser.problem : "not in UTF-8");
-	anchored = (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
-		   (event->type == YAML_SEQUENCE_START_EVENT &&
-		    event->data.sequence_start.anchor) ||
-		   (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
+	anchored =
+		(event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
+		(event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
+		(event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
 	if (anchored || event->type == YAML_ALIAS_EVENT)
 		bad(event->start_mark.line, "%s is not understood here", nameless[!anchored]);
 }

@@ -159,43 +159,42 @@ struct bpf_iter__bpf_map_elem {
 
 /* A field, read as the way of attaching allows: where the kernel vouches for the pointer by a plain
  * load, else by a copy that may fail. `direct` is known to the compiler. */
-#define FIELD(direct, pointer, field)                                                              \
-	((direct) ? (pointer)->field : BPF_CORE_READ(pointer, field))
+#define FIELD(direct, pointer, field) ((direct) ? (pointer)->field : BPF_CORE_READ(pointer, field))
 
 /* The three ways to a function of the kernel's security framework, for a body that is the same. The
  * programs are <name>_lsm, <name>_fentry and <name>_kprobe; none of them refuses anything. */
-#define ON_SECURITY(name, hook, function, body, args...)                                           \
-	SEC("lsm/" #hook)                                                                          \
-	int BPF_PROG(name##_lsm, args)                                                             \
-	{                                                                                          \
-		body;                                                                              \
-		return 0;                                                                          \
-	}                                                                                          \
-                                                                                                   \
-	SEC("fentry/" #function)                                                                   \
-	int BPF_PROG(name##_fentry, args)                                                          \
-	{                                                                                          \
-		body;                                                                              \
-		return 0;                                                                          \
-	}                                                                                          \
-                                                                                                   \
+#define ON_SECURITY(name, hook, function, body, args...) \
+	SEC("lsm/" #hook)                                \
+	int BPF_PROG(name##_lsm, args)                   \
+	{                                                \
+		body;                                    \
+		return 0;                                \
+	}                                                \
+                                                         \
+	SEC("fentry/" #function)                         \
+	int BPF_PROG(name##_fentry, args)                \
+	{                                                \
+		body;                                    \
+		return 0;                                \
+	}                                                \
+                                                         \
 	ON_KPROBE(name, function, body, args)
 
-#define ON_KPROBE(name, function, body, args...)                                                   \
-	SEC("kprobe/" #function)                                                                   \
-	int BPF_KPROBE(name##_kprobe, args)                                                        \
-	{                                                                                          \
-		body;                                                                              \
-		return 0;                                                                          \
+#define ON_KPROBE(name, function, body, args...) \
+	SEC("kprobe/" #function)                 \
+	int BPF_KPROBE(name##_kprobe, args)      \
+	{                                        \
+		body;                            \
+		return 0;                        \
 	}
 
 /* A perf tracepoint at the entry of a system call, whose arguments are ctx->args. */
-#define ON_SYSCALL(name, call, body)                                                               \
-	SEC("tracepoint/syscalls/sys_enter_" #call)                                                \
-	int name##_##call(struct trace_event_raw_sys_enter *ctx)                                   \
-	{                                                                                          \
-		body;                                                                              \
-		return 0;                                                                          \
+#define ON_SYSCALL(name, call, body)                             \
+	SEC("tracepoint/syscalls/sys_enter_" #call)              \
+	int name##_##call(struct trace_event_raw_sys_enter *ctx) \
+	{                                                        \
+		body;                                            \
+		return 0;                                        \
 	}
 
 #endif
