@@ -12,34 +12,32 @@
 #include "network.bpf.h"
 
 const volatile bool aggregate;
-const volatile bool in_storage; /* the sums are kept with their sockets, not in a hash */
-
 struct socket_bytes {
 	__u64 sent, received;
 	__u32 sends, receives;
 	__u32 seen;	/* the position up to which received bytes are counted */
 	__u32 position; /* whether `seen` is known */
-	__u64 cgroup;	/* who used it first; 0 and the rest unset as long as nobody did */
+	__u32 listed;	/* whether it stands in the queue */
+	__u32 fence;
+	__u64 cgroup; /* who used it first */
 	__u32 tgid, tid, uid;
-	__u32 known;
 	char comm[COMM_ROOM];
 	struct endpoint peer;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct socket_bytes);
-} socket_storage SEC(".maps");
-
-/* For programs that may not reach a socket's own storage. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set at load */
 	__type(key, __u64);	/* the socket's address */
 	__type(value, struct socket_bytes);
 } sockets SEC(".maps");
+
+/* Those with something to report, so that a tick need not go through all of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1); /* set at load */
+	__type(value, __u64);
+} active SEC(".maps");
 
 static __always_inline void set_owner(struct socket_bytes *bytes, struct sock *sk)
 {
@@ -51,10 +49,10 @@ static __always_inline void set_owner(struct socket_bytes *bytes, struct sock *s
 	bytes->uid = (__u32)bpf_get_current_uid_gid();
 	bpf_get_current_comm(bytes->comm, sizeof(bytes->comm));
 	set_peer_of(&bytes->peer, sk);
-	bytes->known = 1;
 }
 
-static __always_inline struct socket_bytes *bytes_of_hash(struct sock *sk)
+/* The socket's place; NULL: no room for one. */
+static __always_inline struct socket_bytes *bytes_of(struct sock *sk)
 {
 	__u64 key = (__u64)sk;
 	struct socket_bytes *bytes = bpf_map_lookup_elem(&sockets, &key), fresh = {};
@@ -66,17 +64,18 @@ static __always_inline struct socket_bytes *bytes_of_hash(struct sock *sk)
 	return bpf_map_lookup_elem(&sockets, &key);
 }
 
-/* The socket's place; NULL: no room for one. */
-static __always_inline struct socket_bytes *bytes_of(struct sock *sk, const bool direct)
+/* Into the queue, unless it stands there. Before, the sum has been added to, and the queue's reader
+ * clears the mark before it looks at the sum: so one of the two sees the other. A full queue leaves the
+ * sum for the next message, or for the end of the socket. */
+static __always_inline void list(struct socket_bytes *bytes, struct sock *sk)
 {
-	struct socket_bytes *bytes;
+	__u64 key = (__u64)sk;
 
-	if (!direct || !in_storage)
-		return bytes_of_hash(sk);
-	bytes = bpf_sk_storage_get(&socket_storage, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (bytes && !bytes->known)
-		set_owner(bytes, sk);
-	return bytes;
+	order_stores(&bytes->fence);
+	if (READ_ONCE(bytes->listed) || __sync_lock_test_and_set(&bytes->listed, 1))
+		return;
+	if (bpf_map_push_elem(&active, &key, 0))
+		WRITE_ONCE(bytes->listed, 0);
 }
 
 /* The event of a sum, not filled in as the others are: the current task need not be the owner. */
@@ -167,11 +166,13 @@ static __always_inline void report_bytes(void *ctx, struct sock *sk, __u64 lengt
 		add_late(ctx, sk, length, kind);
 		return;
 	}
-	bytes = bytes_of(sk, direct);
-	if (bytes)
-		add(bytes, length, kind);
-	else
+	bytes = bytes_of(sk);
+	if (!bytes) {
 		COUNT(lost);
+		return;
+	}
+	add(bytes, length, kind);
+	list(bytes, sk);
 }
 
 SEC("fexit/tcp_sendmsg")
@@ -221,7 +222,7 @@ static __always_inline void report_received(void *ctx, struct sock *sk, int copi
 
 	if (copied <= 0 || is_own())
 		return;
-	bytes = bytes_of(sk, direct);
+	bytes = bytes_of(sk);
 	if (bytes) {
 		if (bytes->position)
 			length = position - bytes->seen;
@@ -250,40 +251,36 @@ int BPF_PROG(socket_closed, struct sock *sk, int before, int state)
 
 	if (state != TCP_CLOSE)
 		return 0;
-	if (in_storage)
-		bytes = bpf_sk_storage_get(&socket_storage, sk, NULL, 0);
-	else
-		bytes = bpf_map_lookup_elem(&sockets, &key);
+	bytes = bpf_map_lookup_elem(&sockets, &key);
 	if (!bytes)
 		return 0;
 	if (!send_flow(ctx, bytes, EVENT_ENDED))
 		COUNT(lost);
-	if (!in_storage)
-		bpf_map_delete_elem(&sockets, &key);
-	else /* the socket may be connected anew, by another owner to another peer */
-		bytes->known = bytes->position = 0;
+	bpf_map_delete_elem(&sockets, &key);
 	return 0;
 }
 
-/* Run by the reader at each tick. A sum that finds no room in the buffer waits for the next. */
-SEC("iter/bpf_sk_storage_map")
-int take_storage(struct bpf_iter__bpf_sk_storage_map *ctx)
+/* Run by the reader at each tick, until the queue is empty. A sum that finds no room in the buffer goes
+ * back into the queue. A socket that has ended leaves its place in the queue behind. */
+SEC("raw_tp")
+int take_sums(void *ctx)
 {
-	struct socket_bytes *bytes = ctx->value;
+	struct socket_bytes *bytes;
+	__u64 key;
 
-	if (bytes)
-		send_flow(ctx, bytes, 0);
-	return 0;
-}
-
-SEC("iter/bpf_map_elem")
-int take_sockets(struct bpf_iter__bpf_map_elem *ctx)
-{
-	struct socket_bytes *bytes = ctx->value;
-
-	if (bytes)
-		send_flow(ctx, bytes, 0);
-	return 0;
+	for (int i = 0; i < SUMS_AT_ONCE; i++) {
+		if (bpf_map_pop_elem(&active, &key))
+			return SUMS_DONE;
+		bytes = bpf_map_lookup_elem(&sockets, &key);
+		if (!bytes)
+			continue;
+		__sync_lock_test_and_set(&bytes->listed, 0);
+		if (!send_flow(ctx, bytes, 0)) {
+			list(bytes, (struct sock *)key);
+			return SUMS_NO_ROOM;
+		}
+	}
+	return SUMS_MORE;
 }
 
 #endif

@@ -19,7 +19,7 @@
 #include "sensor_print.h"
 
 #define READY_FD 3
-#define ROUNDS	 64 /* of emptying a buffer that is too small for all sums at once */
+#define ROUNDS	 4096 /* of emptying a buffer that is too small for all sums at once */
 
 static struct bpf_object *object;
 static bool finished;
@@ -51,16 +51,13 @@ static void open_sensor(void)
 /* Sums wait where they are if the buffer is full; then it is emptied and they are asked for again. */
 static void take_all(void)
 {
-	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t before = log_counts.by_kind[EVENT_FLOW];
+	bool complete = false;
 
+	for (int round = 0; round < ROUNDS && !complete; round++) {
 		buffer_drain();
-		flows_emit();
-		buffer_drain();
-		if (log_counts.by_kind[EVENT_FLOW] - before <
-		    buffer_room() / 4 / sizeof(struct event))
-			break;
+		complete = flows_emit();
 	}
+	buffer_drain();
 }
 
 static uint64_t scrape(void)

@@ -55,6 +55,8 @@ enum event_flag {
 #define COMM_ROOM    16
 #define TYPE_ROOM    16
 
+#define SUMS_AT_ONCE 64 /* by one run of the program that takes them */
+
 #define NO_ID 0xffffffffu /* left as it is, as the system calls write it */
 
 /* Ports as people write them; addresses as they are sent. */
@@ -156,6 +158,9 @@ struct sensor_counters {
 	__u64 lost;	       /* events for which there was no room, on the way or in a map */
 	__u64 kernel_filtered; /* opened files outside of the path set */
 };
+
+/* What the program that takes the sums says in the end. */
+enum sums { SUMS_DONE, SUMS_MORE, SUMS_NO_ROOM };
 
 enum wakeup { WAKEUP_EACH, WAKEUP_ADAPTIVE, WAKEUP_BATCH, WAKEUP_TICK };
 

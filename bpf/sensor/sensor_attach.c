@@ -25,7 +25,6 @@ static struct {
 	const struct bpf_program *program;
 } links[MOST_LINKS];
 static size_t link_count;
-static bool storage_refused;
 
 /* libbpf says in words alone which program it was that the kernel refused. */
 static char refused_program[64];
@@ -59,14 +58,9 @@ static bool keeps_sums(void)
 				  ladder_rung(EVENT_TCP_CLEANUP_RBUF)->way != TRACEPOINT));
 }
 
-/* Programs that the kernel's verifier knows the socket of may use the socket's own storage. */
-static bool sums_in_storage(void)
+bool attached_sums(void)
 {
-	return config.sums == SUMS_STORAGE && !storage_refused &&
-	       !(ladder_holds(EVENT_TCP_SENDMSG) &&
-		 ladder_rung(EVENT_TCP_SENDMSG)->way == KPROBE) &&
-	       !(ladder_holds(EVENT_TCP_CLEANUP_RBUF) &&
-		 ladder_rung(EVENT_TCP_CLEANUP_RBUF)->way == KPROBE);
+	return wants_bytes() && config.bytes == BYTES_AGGREGATE;
 }
 
 static void use(const char *name)
@@ -93,8 +87,8 @@ static void use_programs(void)
 	}
 	if (keeps_sums())
 		use("socket_closed");
-	if (keeps_sums() && config.bytes == BYTES_AGGREGATE)
-		use(sums_in_storage() ? "take_storage" : "take_sockets");
+	if (attached_sums())
+		use("take_sums");
 }
 
 static void use_maps(void)
@@ -105,12 +99,12 @@ static void use_maps(void)
 	bpf_map__set_autocreate(loader_map(object, "ring"), config.buffer == BUFFER_RING);
 	bpf_map__set_autocreate(loader_map(object, "perf"), config.buffer == BUFFER_PERF);
 	bpf_map__set_autocreate(loader_map(object, "paths"), filters);
-	bpf_map__set_autocreate(loader_map(object, "socket_storage"),
-				keeps_sums() && sums_in_storage());
-	bpf_map__set_autocreate(loader_map(object, "sockets"), keeps_sums() && !sums_in_storage());
+	bpf_map__set_autocreate(loader_map(object, "sockets"), keeps_sums());
+	bpf_map__set_autocreate(loader_map(object, "active"), attached_sums());
 	if (filters)
 		bpf_map__set_max_entries(loader_map(object, "paths"), config.paths.length);
 	bpf_map__set_max_entries(loader_map(object, "sockets"), config.sockets);
+	bpf_map__set_max_entries(loader_map(object, "active"), config.sockets);
 }
 
 static void set_options(void)
@@ -118,7 +112,7 @@ static void set_options(void)
 	uint32_t own = getpid(), wakeup = config.wakeup;
 	uint64_t batch = config.batch_kb * 1024, half = buffer_ring_bytes() / 2;
 	bool to_perf = config.buffer == BUFFER_PERF, in_kernel = config.filter == FILTER_KERNEL;
-	bool aggregate = config.bytes == BYTES_AGGREGATE, in_storage = sums_in_storage();
+	bool aggregate = config.bytes == BYTES_AGGREGATE;
 
 	if (batch > half) /* before nothing fits in any more */
 		batch = half;
@@ -128,19 +122,6 @@ static void set_options(void)
 	loader_set_constant(object, "to_perf", &to_perf, sizeof(to_perf));
 	loader_set_constant(object, "filter_in_kernel", &in_kernel, sizeof(in_kernel));
 	loader_set_constant(object, "aggregate", &aggregate, sizeof(aggregate));
-	loader_set_constant(object, "in_storage", &in_storage, sizeof(in_storage));
-}
-
-/* One rung down for the hook of the program that the kernel refused; false: it has none to blame. */
-static bool go_down(const char *program, int error)
-{
-	if (ladder_go_down(program, error))
-		return true;
-	if (!strcmp(program, "take_storage") && !storage_refused) {
-		storage_refused = true;
-		return true;
-	}
-	return false;
 }
 
 static int keep_link(struct bpf_link *link, const struct bpf_program *program)
@@ -169,12 +150,12 @@ static int attach_cgroup(struct bpf_program *program)
 	return error;
 }
 
-/* The iterators are attached by who runs them. */
+/* What the reader runs by itself is not attached. */
 static int attach_program(struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
 
-	if (!strncmp(section, "iter/", 5))
+	if (!strcmp(section, "raw_tp"))
 		return 0;
 	if (!strncmp(section, "cgroup/", 7))
 		return attach_cgroup(program);
@@ -234,7 +215,7 @@ struct bpf_object *attach_all(void (*prepare)(struct bpf_object *object), void (
 		object = open_embedded();
 		error = load();
 		if (error) {
-			if (!go_down(refused_program, error))
+			if (!ladder_go_down(refused_program, error))
 				reason_exit("load", error);
 			bpf_object__close(object);
 			continue;
@@ -243,7 +224,7 @@ struct bpf_object *attach_all(void (*prepare)(struct bpf_object *object), void (
 		error = attach_loaded(&refused);
 		if (!error)
 			return object;
-		if (!go_down(bpf_program__name(refused), error))
+		if (!ladder_go_down(bpf_program__name(refused), error))
 			reason_exit("attach", error);
 		undo();
 		detach_all();
@@ -256,16 +237,6 @@ void detach_all(void)
 		bpf_link__destroy(links[--link_count].link);
 	bpf_object__close(object);
 	object = NULL;
-}
-
-struct bpf_map *attached_sums(struct bpf_object *loaded, struct bpf_program **take)
-{
-	bool storage = sums_in_storage();
-
-	if (!keeps_sums() || config.bytes != BYTES_AGGREGATE)
-		return NULL;
-	*take = loader_program(loaded, storage ? "take_storage" : "take_sockets");
-	return loader_map(loaded, storage ? "socket_storage" : "sockets");
 }
 
 long long attached_recursion_misses(void)

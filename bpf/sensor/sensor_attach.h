@@ -14,9 +14,8 @@
 struct bpf_object *attach_all(void (*prepare)(struct bpf_object *object), void (*undo)(void));
 void detach_all(void);
 
-/* How the sums of sockets are kept: the map they are in, and the program that takes them out at the
- * tick. NULL: there are none. */
-struct bpf_map *attached_sums(struct bpf_object *object, struct bpf_program **take);
+/* Whether sums are kept for sockets, for the reader to take. */
+bool attached_sums(void);
 long long attached_recursion_misses(void);
 
 #endif

@@ -16,7 +16,7 @@ static struct ring_buffer *ring;
 static struct perf_buffer *perf;
 static void (*take_event)(const void *event, size_t size);
 static int waits_on = -1;
-static uint64_t bytes, room, wakeups, lost;
+static uint64_t bytes, wakeups, lost;
 
 static uint64_t power_of_two(uint64_t least, uint64_t wanted)
 {
@@ -108,7 +108,6 @@ static void open_perf(struct bpf_map *map)
 		collector_exit(EXIT_UNAVAILABLE, "perf buffers of %llu bytes each: %s",
 			       (unsigned long long)each, strerror(errno));
 	waits_on = perf_buffer__epoll_fd(perf);
-	room = each;
 	bytes = each * perf_buffer__buffer_cnt(perf);
 }
 
@@ -118,7 +117,7 @@ void buffer_open(struct bpf_object *object, void (*take)(const void *event, size
 	if (config.buffer == BUFFER_PERF) {
 		open_perf(loader_map(object, "perf"));
 	} else {
-		bytes = room = buffer_ring_bytes();
+		bytes = buffer_ring_bytes();
 		open_ring(loader_map(object, "ring"));
 	}
 }
@@ -165,11 +164,6 @@ void buffer_wait(uint64_t until_ns, const sigset_t *waiting)
 uint64_t buffer_bytes(void)
 {
 	return bytes;
-}
-
-uint64_t buffer_room(void)
-{
-	return room;
 }
 
 uint64_t buffer_wakeups(void)

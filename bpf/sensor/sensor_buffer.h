@@ -18,7 +18,6 @@ void buffer_drain(void);
 void buffer_wait(uint64_t until_ns, const sigset_t *waiting);
 
 uint64_t buffer_bytes(void);   /* of all CPUs together */
-uint64_t buffer_room(void);    /* of it for what runs on one CPU */
 uint64_t buffer_wakeups(void); /* how often it was woken */
 uint64_t buffer_lost(void);    /* as the kernel's own records say; of a perf buffer alone */
 

@@ -10,7 +10,6 @@
 enum filter { FILTER_USER, FILTER_KERNEL };
 enum buffer { BUFFER_RING, BUFFER_PERF };
 enum bytes { BYTES_EVENT, BYTES_AGGREGATE, BYTES_OFF };
-enum sums { SUMS_STORAGE, SUMS_HASH };
 enum missing { MISSING_FAIL, MISSING_SKIP };
 enum {
 	RUNG_BEST = WAYS - 1
@@ -21,7 +20,7 @@ enum {
 struct config {
 	bool wanted[HOOKS];
 	struct path_set paths;
-	long long filter, more_paths, buffer, wakeup, batch_kb, buffer_kb, bytes, sums, sockets;
+	long long filter, more_paths, buffer, wakeup, batch_kb, buffer_kb, bytes, sockets;
 	long long rung, missing;
 	const char *hooks_flag, *paths_flag, *file_flag;
 };

@@ -4,11 +4,12 @@
 #define PROBETAX_SENSOR_FLOWS_H
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 
 /* Nothing to do without sums. */
 void flows_open(struct bpf_object *object);
 void flows_close(void);
-/* Has every sum written into the buffer that is not zero; one that finds no room waits. */
-void flows_emit(void);
+/* Has the sums that are not zero written into the buffer; false: it is full before all are. */
+bool flows_emit(void);
 
 #endif

@@ -145,16 +145,6 @@ struct tcp_sock {
 	__u32 copied_seq; /* up to where the application has read, as a sequence number */
 };
 
-struct bpf_iter__bpf_sk_storage_map {
-	struct sock *sk;
-	void *value;
-};
-
-struct bpf_iter__bpf_map_elem {
-	void *key;
-	void *value;
-};
-
 #pragma clang attribute pop
 
 /* A field, read as the way of attaching allows: where the kernel vouches for the pointer by a plain

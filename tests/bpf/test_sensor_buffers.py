@@ -125,5 +125,6 @@ def test_maps_that_are_not_needed_are_not_made(start: Start) -> None:
 
     everything = made("--hooks", "source")
     assert len(made("--hooks", "source", "--filter", "user")) == len(everything) - 1
-    assert len(made("--hooks", "source", "--bytes", "off")) == len(everything) - 1
-    assert len(made("--hooks", "kill")) == len(everything) - 2
+    assert len(made("--hooks", "source", "--bytes", "off")) == len(everything) - 2
+    assert len(made("--hooks", "source", "--bytes", "event")) < len(everything)
+    assert len(made("--hooks", "kill")) == len(everything) - 3

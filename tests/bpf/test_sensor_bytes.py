@@ -17,7 +17,6 @@ from tests.bpf.sensing import RUNGS, Watch, connected, watch
 
 HOOKS = "tcp_sendmsg,tcp_cleanup_rbuf"
 MODES = ("event", "aggregate")
-SUMS = ("storage", "hash")
 BUFFERS = ("ring", "perf")
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,13 +38,10 @@ def sums(seen: Watch) -> tuple[int, int, int, int]:
     )
 
 
-@pytest.mark.parametrize("place", SUMS)
 @pytest.mark.parametrize("buffer", BUFFERS)
 @pytest.mark.parametrize("bytes_mode", MODES)
-def test_the_sum_is_what_was_sent_and_read(
-    start: Start, bytes_mode: str, buffer: str, place: str
-) -> None:
-    seen = watch(start, HOOKS, "--bytes", bytes_mode, "--buffer", buffer, "--sums", place)
+def test_the_sum_is_what_was_sent_and_read(start: Start, bytes_mode: str, buffer: str) -> None:
+    seen = watch(start, HOOKS, "--bytes", bytes_mode, "--buffer", buffer)
     sent = received = sends = receives = 0
     for size in (1, 100, 1461, 65_536, 200_000):
         with connected() as (client, peer):
@@ -96,10 +92,9 @@ def test_partial_sends_errors_and_looks(start: Start, bytes_mode: str, rung: str
     assert sums(seen)[:2] == (sent, received)
 
 
-@pytest.mark.parametrize("place", SUMS)
 @pytest.mark.parametrize("bytes_mode", MODES)
-def test_what_is_read_after_the_end_counts_too(start: Start, bytes_mode: str, place: str) -> None:
-    seen = watch(start, HOOKS, "--bytes", bytes_mode, "--sums", place)
+def test_what_is_read_after_the_end_counts_too(start: Start, bytes_mode: str) -> None:
+    seen = watch(start, HOOKS, "--bytes", bytes_mode)
     with connected() as (client, peer):
         client.send(b"x" * 5000)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -143,11 +138,8 @@ def test_a_chatty_socket_is_one_event_a_tick_and_one_at_its_end(start: Start) ->
     assert {e["address"] for e in flows} == {"127.0.0.1"}
 
 
-@pytest.mark.parametrize("place", SUMS)
-def test_a_sum_of_a_socket_that_closes_between_ticks_says_that_it_ended(
-    start: Start, place: str
-) -> None:
-    seen = watch(start, HOOKS, "--bytes", "aggregate", "--sums", place)
+def test_a_sum_of_a_socket_that_closes_between_ticks_says_that_it_ended(start: Start) -> None:
+    seen = watch(start, HOOKS, "--bytes", "aggregate")
     for _ in range(40):
         with connected() as (client, peer):
             client.send(b"x" * 10)
@@ -158,7 +150,7 @@ def test_a_sum_of_a_socket_that_closes_between_ticks_says_that_it_ended(
 
 
 def test_a_socket_without_room_for_its_sum_is_a_counted_loss(start: Start) -> None:
-    seen = watch(start, HOOKS, "--bytes", "aggregate", "--sums", "hash", "--sockets", "2")
+    seen = watch(start, HOOKS, "--bytes", "aggregate", "--sockets", "2")
     with connected() as first, connected() as second:
         for client, peer in (first, second):
             client.send(b"x" * 10)
@@ -183,10 +175,9 @@ def test_a_socket_that_is_connected_anew_has_a_new_peer(start: Start) -> None:
     assert [e["port"] for e in flows if e["port"] in ports] == ports
 
 
-@pytest.mark.parametrize("place", SUMS)
 @pytest.mark.parametrize("buffer", BUFFERS)
-def test_sums_that_find_no_room_wait(start: Start, buffer: str, place: str) -> None:
-    room = ("--buffer-kb", "8", "--buffer", buffer, "--wakeup", "tick", "--sums", place)
+def test_sums_that_find_no_room_wait(start: Start, buffer: str) -> None:
+    room = ("--buffer-kb", "8", "--buffer", buffer, "--wakeup", "tick")
     seen = watch(start, HOOKS, *room)
     pairs = [connected() for _ in range(100)]
     with suppress(StopIteration):

@@ -93,7 +93,7 @@ def test_a_file_is_in_force_and_a_flag_beside_it_wins(start: Start, tmp_path: Pa
         "# what a person would write\n"
         "hooks: [kill, connect]\npaths:\n  - /etc/\n  - '/with,comma'\n"
         "filter: user\nbuffer: perf\nwakeup: tick\nbuffer_kb: 64\nbytes: off\nmore_paths: 5\n"
-        "batch_kb: 16\nsockets: 100\nsums: hash\nrung: best\nmissing: skip\n"
+        "batch_kb: 16\nsockets: 100\nrung: best\nmissing: skip\n"
     )
     options = ("--config", str(file))
     closing = start("sensor", 100, *options).finish()
