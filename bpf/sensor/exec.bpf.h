@@ -5,16 +5,25 @@
 
 #include "paths.bpf.h"
 
+/* An empty path may stand for the open file itself; then it is the file's path that is reported. */
 static __always_inline void report_exec(void *ctx, __u16 kind, __s32 directory, const void *path,
-					__u32 flags)
+					__u32 how)
 {
 	struct event_with_path *event = path_event_begin(kind);
+	struct file *file;
+	__u16 flags;
 
 	if (!event)
 		return;
 	event->head.facts.exec.directory = directory;
-	event->head.facts.exec.flags = flags;
-	path_event_end(ctx, event, path_of_user(&event->path, path));
+	event->head.facts.exec.flags = how;
+	flags = path_of_user(&event->path, path);
+	if (how & AT_EMPTY_PATH && !event->path.bytes[0]) {
+		file = file_of(directory);
+		if (file)
+			flags = path_of_file(&event->path, file);
+	}
+	path_event_end(ctx, event, flags);
 }
 
 ON_SYSCALL(enter, execve, report_exec(ctx, EVENT_EXECVE, AT_FDCWD, (void *)ctx->args[0], 0))

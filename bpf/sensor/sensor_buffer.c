@@ -16,7 +16,7 @@ static struct ring_buffer *ring;
 static struct perf_buffer *perf;
 static void (*take_event)(const void *event, size_t size);
 static int waits_on = -1;
-static uint64_t bytes, wakeups, lost;
+static uint64_t bytes, taken, wakeups;
 
 static uint64_t power_of_two(uint64_t least, uint64_t wanted)
 {
@@ -30,11 +30,14 @@ uint64_t buffer_ring_bytes(void)
 	return power_of_two(sysconf(_SC_PAGESIZE), config.buffer_kb * 1024);
 }
 
+/* No more than a ringful at a time: whoever fills it faster than it is read must not keep the reader
+ * from its tick and from its end. */
 static int take_from_ring(void *context, void *data, size_t size)
 {
 	(void)context;
 	take_event(data, size);
-	return 0;
+	taken += size;
+	return taken < bytes ? 0 : -EAGAIN;
 }
 
 /* The policies are the kernel's rules for when a ring becomes readable. Between them and the reader
@@ -53,6 +56,8 @@ static void open_ring(struct bpf_map *map)
 			       (unsigned long long)bytes, strerror(errno));
 }
 
+/* Records of losses are left alone: the programs count each failure themselves, which the kernel's
+ * records tell only before a success, and sums among them that went back and are not lost. */
 static enum bpf_perf_event_ret take_from_perf(void *context, int cpu,
 					      struct perf_event_header *header)
 {
@@ -61,17 +66,11 @@ static enum bpf_perf_event_ret take_from_perf(void *context, int cpu,
 		uint32_t size;
 		char data[];
 	} *sample = (const void *)header;
-	const struct {
-		struct perf_event_header header;
-		uint64_t id, lost;
-	} *loss = (const void *)header;
 
 	(void)context;
 	(void)cpu;
 	if (header->type == PERF_RECORD_SAMPLE)
 		take_event(sample->data, sample->size);
-	else if (header->type == PERF_RECORD_LOST)
-		lost += loss->lost;
 	return LIBBPF_PERF_EVENT_CONT;
 }
 
@@ -135,6 +134,7 @@ void buffer_close(void)
 
 void buffer_drain(void)
 {
+	taken = 0;
 	if (ring)
 		ring_buffer__consume(ring);
 	else if (perf)
@@ -169,9 +169,4 @@ uint64_t buffer_bytes(void)
 uint64_t buffer_wakeups(void)
 {
 	return wakeups;
-}
-
-uint64_t buffer_lost(void)
-{
-	return lost;
 }

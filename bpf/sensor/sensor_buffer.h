@@ -19,6 +19,5 @@ void buffer_wait(uint64_t until_ns, const sigset_t *waiting);
 
 uint64_t buffer_bytes(void);   /* of all CPUs together */
 uint64_t buffer_wakeups(void); /* how often it was woken */
-uint64_t buffer_lost(void);    /* as the kernel's own records say; of a perf buffer alone */
 
 #endif

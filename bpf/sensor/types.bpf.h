@@ -11,10 +11,11 @@
 #define IPPROTO_TCP 6
 #define TCP_CLOSE   7
 
-#define AT_FDCWD     -100
-#define AT_REMOVEDIR 0x200
-#define MSG_PEEK     2
-#define MSG_ERRQUEUE 0x2000
+#define AT_FDCWD      -100
+#define AT_REMOVEDIR  0x200
+#define AT_EMPTY_PATH 0x1000
+#define MSG_PEEK      2
+#define MSG_ERRQUEUE  0x2000
 
 #define PTRACE_TRACEME	   0
 #define PTRACE_ATTACH	   16

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -16,6 +16,8 @@ from tests.bpf.conftest import UNAVAILABLE, Collector, Start, refused
 INTERVAL_MS = 100
 #: ways of attaching that a kernel may refuse as a whole; then the rest of the ladder is what counts
 RUNGS = ("lsm", "fentry", "kprobe", "tracepoint")
+
+DUMP_DEADLINE_S = 60
 
 Event = dict[str, Any]
 
@@ -27,9 +29,13 @@ class Watch:
         self.collector = collector
         self.closing: dict[str, Any] = {}
 
-    def finish(self, ticks: float = 2.5) -> list[Event]:
-        """Lets the last events reach a dump, ends the sensor; all dumped events."""
-        time.sleep(ticks * INTERVAL_MS / 1000)
+    def finish(self) -> list[Event]:
+        """Waits for two more dumps, of which the second begins after now; all dumped events."""
+        wanted = len(self.collector.records()) + 2
+        deadline = time.monotonic() + DUMP_DEADLINE_S
+        while self.collector.dump_path.read_bytes().count(b"\n") < wanted:
+            assert time.monotonic() < deadline, "the sensor no longer dumps"
+            time.sleep(INTERVAL_MS / 4000)
         self.closing = self.collector.finish()
         return [event for record in self.collector.records() for event in record["events"]]
 
@@ -49,7 +55,7 @@ def watch(start: Start, hooks: str, *options: str, rung: str | None = None) -> W
         if rung in (None, "tracepoint") or collector.process.wait() != UNAVAILABLE:
             raise
         line = collector.stderr
-        assert line.count("\n") == 1 and rung in line and "no way to attach" in line, line
+        assert line.count("\n") == 1 and f"no way to attach here ({rung}: " in line, line
         pytest.skip(f"unavailable: {line.strip()}")
     return Watch(collector)
 
@@ -67,6 +73,15 @@ def need_hook(start: Start, hook: str, witness: bool) -> Watch:
             refused("sensor", line)
         pytest.skip(f"unavailable: {line.strip()}")
     return Watch(collector)
+
+
+def maps_of(process_id: int) -> int:
+    """How many maps a process holds."""
+    count = 0
+    for fd in os.listdir(f"/proc/{process_id}/fdinfo"):
+        with suppress(FileNotFoundError), open(f"/proc/{process_id}/fdinfo/{fd}") as file:
+            count += "\nmap_id:" in file.read()
+    return count
 
 
 @contextmanager

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
 from tests.bpf import bpf_syscall
 from tests.bpf.conftest import Start, needs_root
-from tests.bpf.sensing import watch
+from tests.bpf.sensing import Watch, maps_of, watch
 
 BUFFERS = ("ring", "perf")
 
@@ -25,6 +27,11 @@ def signals(count: int, pause_s: float = 0) -> None:
             time.sleep(pause_s)
 
 
+def received(seen: Watch) -> int:
+    """How many of those it was told of."""
+    return sum(event["target"] == os.getpid() for event in seen.of("kill"))
+
+
 @pytest.mark.parametrize("wakeup", ["each", "adaptive", "batch", "tick"])
 @pytest.mark.parametrize("buffer", BUFFERS)
 def test_every_policy_brings_every_event(start: Start, buffer: str, wakeup: str) -> None:
@@ -32,7 +39,7 @@ def test_every_policy_brings_every_event(start: Start, buffer: str, wakeup: str)
         pytest.skip("a perf buffer has no such rule: it is refused as a bad argument")
     seen = watch(start, "kill", "--buffer", buffer, "--wakeup", wakeup, "--batch-kb", "8")
     signals(2000)
-    assert len(seen.of("kill")) == 2000
+    assert received(seen) == 2000
     closing = seen.closing
     assert closing["lost"] == 0 and closing["events"] == closing["events_by_kind"]["kill"] >= 2000
     if wakeup == "tick":
@@ -47,14 +54,14 @@ def test_every_policy_brings_every_event(start: Start, buffer: str, wakeup: str)
 def test_each_event_by_itself_wakes_the_reader_at_once(start: Start, buffer: str) -> None:
     seen = watch(start, "kill", "--buffer", buffer, "--wakeup", "each")
     signals(40, 0.005)
-    assert len(seen.of("kill")) == 40
-    assert seen.closing["wakeups"] >= 35
+    assert received(seen) == 40
+    assert seen.closing["wakeups"] >= 20  # two may come together on a busy machine
 
 
 def test_small_batches_do_not_wake_for_less(start: Start) -> None:
     seen = watch(start, "kill", "--wakeup", "batch", "--batch-kb", "64")
     signals(40, 0.005)
-    assert len(seen.of("kill")) == 40
+    assert received(seen) == 40
     assert seen.closing["wakeups"] <= 2
 
 
@@ -115,16 +122,33 @@ def test_after_a_kill_nothing_is_left(start: Start, buffer: str) -> None:
 
 
 def test_maps_that_are_not_needed_are_not_made(start: Start) -> None:
-    def made(*options: str) -> set[int]:
-        before = bpf_syscall.map_ids()
+    def made(*options: str) -> int:
         collector = start("sensor", 100, *options)
-        found = bpf_syscall.map_ids() - before
+        count = maps_of(collector.process.pid)
         collector.finish()
-        time.sleep(0.2)
-        return found
+        return count
 
     everything = made("--hooks", "source")
-    assert len(made("--hooks", "source", "--filter", "user")) == len(everything) - 1
-    assert len(made("--hooks", "source", "--bytes", "off")) == len(everything) - 2
-    assert len(made("--hooks", "source", "--bytes", "event")) < len(everything)
-    assert len(made("--hooks", "kill")) == len(everything) - 3
+    assert made("--hooks", "source", "--filter", "user") == everything - 1
+    assert made("--hooks", "source", "--bytes", "off") == everything - 2
+    assert everything - 2 <= made("--hooks", "source", "--bytes", "event") < everything
+    assert made("--hooks", "kill") == everything - 3
+
+
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_a_flood_keeps_it_neither_from_its_ticks_nor_from_its_end(
+    start: Start, buffer: str
+) -> None:
+    collector = start("sensor", 50, "--hooks", "kill", "--buffer", buffer, "--buffer-kb", "64")
+    script = "import os\nwhile True: os.kill(os.getpid(), 0)"
+    flood = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(os.cpu_count() or 1)]
+    try:
+        time.sleep(1)
+        begin = time.monotonic()
+        closing = collector.finish()
+    finally:
+        for process in flood:
+            process.kill()
+            process.wait()
+    assert time.monotonic() - begin < 10
+    assert closing["scrapes"] >= 2 and closing["events"] > 1000
