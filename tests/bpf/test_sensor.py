@@ -259,7 +259,7 @@ def test_uses_of_bpf(start: Start, rung: str) -> None:
 @by_rung
 def test_names_that_change(start: Start, tmp_path: Path, rung: str) -> None:
     seen = watch(start, "unlink,rename,chmod", rung=rung)
-    old, new = tmp_path / "old", tmp_path / "ünïcode \\ \" \n"
+    old, new = tmp_path / "old", tmp_path / 'ünïcode \\ " \n'
     for mode in (0o600, 0o755, 0o4711):
         old.touch()
         old.chmod(mode)

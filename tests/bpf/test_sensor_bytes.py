@@ -54,7 +54,7 @@ def test_the_sum_is_what_was_sent_and_read(start: Start, bytes_mode: str, buffer
     assert sums(seen) == (sent, received, sends, receives)
 
 
-# the security framework has no function that knows the bytes, and a kprobe those that were asked for
+# the security framework has no function that knows the bytes; a kprobe knows those asked for
 @pytest.mark.parametrize("rung", ["fentry", "tracepoint"])
 @pytest.mark.parametrize("bytes_mode", MODES)
 def test_partial_sends_errors_and_looks(start: Start, bytes_mode: str, rung: str) -> None:

@@ -53,7 +53,7 @@ def test_bad_flags(build: object, words: list[str], named: str) -> None:
         ("- execve\n", 1, "want lines such as buffer: ring"),
         ("hooks: [execve\n", 2, "did not find expected"),
         ("buffer: ring\n\tfilter: user\n", 2, "tab character"),
-        ("buffer: ring\nhocks: all\n", 2, "unknown key 'hocks'; known are hooks filter paths more_"),
+        ("buffer: ring\nhocks: all\n", 2, "unknown key 'hocks'; known are hooks filter paths "),
         ("config: a.yaml\n", 1, "unknown key 'config'"),
         ("buffer: ring\nbuffer: perf\n", 2, "buffer is given twice"),
         ("hooks:\n  - execve\n  - opne\n", 3, "hooks: unknown hook 'opne'"),
