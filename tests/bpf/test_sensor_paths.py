@@ -52,19 +52,21 @@ def test_inside_and_outside(start: Start, where: str, buffer: str, rung: str) ->
 
 @pytest.mark.parametrize("rung", RUNGS)
 def test_flags_links_and_relative_names(start: Start, tmp_path: Path, rung: str) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to("file")
-    seen = watch(start, "file_open", "--paths", f"{tmp_path}/", rung=rung)
-    os.close(os.open(tmp_path / "file", os.O_WRONLY | os.O_APPEND))
-    os.close(os.open(tmp_path / "link", os.O_RDONLY))
-    folder = os.open(tmp_path, os.O_RDONLY)  # the folder is not below itself
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "file").touch()
+    (inner / "link").symlink_to("file")
+    seen = watch(start, "file_open", "--paths", f"{inner}/", rung=rung)
+    os.close(os.open(inner / "file", os.O_WRONLY | os.O_APPEND))
+    os.close(os.open(inner / "link", os.O_RDONLY))
+    folder = os.open(inner, os.O_RDONLY)  # the folder is not below itself
     os.close(os.open("file", os.O_RDONLY, dir_fd=folder))
     os.close(folder)
     events = [e for e in seen.finish() if e["tgid"] == os.getpid()]
     if seen.closing["attached"]["file_open"] == "tracepoint":  # what was asked for, as written
-        assert own(events) == [f"{tmp_path}/file", f"{tmp_path}/link"]
+        assert own(events) == [f"{inner}/file", f"{inner}/link"]
     else:  # what was opened
-        assert own(events) == [f"{tmp_path}/file"] * 3
+        assert own(events) == [f"{inner}/file"] * 3
     assert events[0]["flags"] & 0o2001 == 0o2001
 
 
@@ -116,7 +118,9 @@ def test_further_entries_change_nothing(start: Start, where: str) -> None:
 
 
 def test_a_name_that_is_not_text_survives(start: Start, tmp_path: Path) -> None:
-    name = os.fsencode(tmp_path) + b'/\xff\xfe "\\\x01\n'
-    seen = watch(start, "file_open", "--paths", f"{tmp_path}/")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    name = os.fsencode(inner) + b'/\xff\xfe "\\\x01\n'
+    seen = watch(start, "file_open", "--paths", f"{inner}/")
     os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o600))
     assert own(seen.finish()) == [name.decode("latin-1")]
