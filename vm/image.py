@@ -36,7 +36,7 @@ _RECIPE = ("archive.py", "contents.py", "cpio.py", "elf.py", "image.py", "kernel
 _SYSROOT = re.compile(
     r"usr/(include|lib/linux/uapi/(x86|arm64))/"
     r"|usr/lib/(gcc/)?[^/]+-linux-gnu/.*"
-    r"(\.so(\.\d+)*|crt\w*\.o|lib(c_nonshared|pthread|gcc|gcc_eh)\.a)$"
+    r"(\.so(\.\d+)*|crt\w*\.o|lib(c_nonshared|pthread|gcc|gcc_eh|yaml)\.a)$"
     r"|usr/lib(64)?/ld-linux"
 )
 
@@ -121,7 +121,7 @@ def _make(kernel: str, architecture: str, layers: list[str], work: Path) -> None
     sets = {"base": [suite.python, "libbpf1", "procps", "busybox", "libgcc-s1", "usr-is-merged"]}
     sets |= {f"layer-{name}": [name, suite.python, "usr-is-merged"] for name in layers}
     sysroot = ["libc6-dev", "linux-libc-dev", "libbpf-dev", "libelf-dev", "zlib1g-dev",
-               f"libgcc-{suite.gcc}-dev"]  # fmt: skip
+               "libyaml-dev", f"libgcc-{suite.gcc}-dev"]  # fmt: skip
     found = archive.fetch(
         suite.name,
         architecture,

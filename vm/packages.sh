@@ -3,7 +3,7 @@
 # defines say, die, step and the folder that remembers what we installed:
 : "${state:?this file is part of provision.sh}"
 
-NEEDED=(clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev python3-venv procps)
+NEEDED=(clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev libyaml-dev python3-venv procps)
 WISHED=(python3-bpfcc sysstat) # one collector's need each: without them that one is unavailable, the others go on
 FOR_TESTS=(clang-format shellcheck stress-ng git chromium vagrant bpftool)
 EXACT=(qemu-system-x86 qemu-system-arm mmdebstrap debian-archive-keyring) # the exact backend's; tests need them too
@@ -77,11 +77,11 @@ is_needed() { case " ${NEEDED[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac
 
 not_debian() {
   if command -v clang >/dev/null && command -v make >/dev/null && [ -e /usr/include/bpf/bpf.h ] &&
-    [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then
+    [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] && [ -e /usr/include/yaml.h ]; then
     return 0 # everything is there by another way
   fi
-  die "no apt-get here: install clang, llvm, make, gcc, Python 3.11 with venv and the headers of libbpf, libelf" \
-    "and zlib by your own package manager, or use the Vagrantfile"
+  die "no apt-get here: install clang, llvm, make, gcc, Python 3.11 with venv and the headers of libbpf, libelf," \
+    "zlib and libyaml by your own package manager, or use the Vagrantfile"
 }
 
 # What a simulation says will be new is written down before anything is installed: an interrupted

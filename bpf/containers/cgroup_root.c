@@ -85,7 +85,7 @@ static bool holds_groups(const char *path)
 	return found;
 }
 
-void cgroup_root_find(struct cgroup_root *root, int version)
+bool cgroup_root_look(struct cgroup_root *root, int version)
 {
 	char version1[sizeof(root->path)] = "", version2[sizeof(root->path)] = "";
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -101,15 +101,21 @@ void cgroup_root_find(struct cgroup_root *root, int version)
 	fclose(mounts);
 	if (!version)
 		version = *version2 && (!*version1 || holds_groups(version2)) ? 2 : 1;
-	if (version == 1 ? !*version1 : !*version2)
-		collector_exit(EXIT_UNAVAILABLE,
-			       version == 1 ? "no cgroup v1 hierarchy with the cpuacct controller "
-					      "is mounted, nor v2 (mount -t cgroup2 none DIR)"
-					    : "no cgroup v2 hierarchy is mounted (mount -t cgroup2 "
-					      "none DIR)");
 	root->version = version;
 	root->file = version == 1 ? "cpuacct.usage" : "cpu.stat";
 	snprintf(root->path, sizeof(root->path), "%s", version == 1 ? version1 : version2);
+	return *root->path;
+}
+
+void cgroup_root_find(struct cgroup_root *root, int version)
+{
+	if (!cgroup_root_look(root, version))
+		collector_exit(EXIT_UNAVAILABLE,
+			       root->version == 1
+				       ? "no cgroup v1 hierarchy with the cpuacct controller is "
+					 "mounted, nor v2 (mount -t cgroup2 none DIR)"
+				       : "no cgroup v2 hierarchy is mounted (mount -t cgroup2 none "
+					 "DIR)");
 }
 
 bool cgroup_usage_ns(const struct cgroup_root *root, const char *text, uint64_t *usage_ns)

@@ -17,6 +17,8 @@ struct cgroup_root {
  * holds any group, else the first where that is mounted. Ends as unavailable if there is none.
  */
 void cgroup_root_find(struct cgroup_root *root, int version);
+/* The same for who can do without: false if there is none. */
+bool cgroup_root_look(struct cgroup_root *root, int version);
 
 /* CPU time of a group so far, from the text of its file; false if it is not there. */
 bool cgroup_usage_ns(const struct cgroup_root *root, const char *text, uint64_t *usage_ns);

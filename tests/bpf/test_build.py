@@ -83,6 +83,7 @@ def test_licence_is_stated(path: Path) -> None:
         "sched_switch_cores_published.h",
         "task_iter.h",
         "snapshot.h",
+        "sensor.h",
     }
     assert "SPDX-License-Identifier:" in first
     assert ("(MIT OR GPL-2.0-only)" in first) == kernel

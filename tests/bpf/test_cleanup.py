@@ -14,6 +14,8 @@ from tests.bpf import bpf_syscall
 from tests.bpf.conftest import ARMS, BUILD, Start
 
 WITH_PROGRAMS = [n for n in ARMS if ARMS[n]["programs"]]
+#: how many programs these load depends on how this kernel lets them attach
+BY_LADDER = {"sensor"}
 
 
 def _until(condition: Callable[[], bool], seconds: float = 10) -> bool:
@@ -52,7 +54,10 @@ def _own_maps(process_id: int) -> set[int]:
 def test_no_program_and_no_map_is_left(start: Start, name: str, sig: int) -> None:
     collector = start(name, 100)
     programs, maps = _own_programs(collector.process.pid), _own_maps(collector.process.pid)
-    assert len(programs) == ARMS[name]["programs"], "the YAML says how many"
+    if name in BY_LADDER:
+        assert programs
+    else:
+        assert len(programs) == ARMS[name]["programs"], "the YAML says how many"
     assert bool(maps) is bool(ARMS[name]["fields"]), "what reads nothing keeps nothing"
     assert programs <= bpf_syscall.program_ids()
     collector.process.send_signal(sig)

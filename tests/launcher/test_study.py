@@ -174,7 +174,8 @@ def test_without_root_one_line_says_what_to_ask_for(clone: Any) -> None:
 
 
 def test_without_root_wished_packages_are_no_obstacle(ready: Any) -> None:
-    needed = "clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev python3-venv procps"
+    needed = "clang llvm make gcc libc6-dev libbpf-dev libelf-dev zlib1g-dev libyaml-dev procps"
+    needed += " python3-venv"
     (ready.fake / "installed").write_text(needed.replace(" ", "\n") + "\n")
     ready.put("id", "#!/bin/bash\necho 1000\n")
     ready.put("sudo", "#!/bin/bash\nexit 1\n")

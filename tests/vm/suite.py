@@ -56,6 +56,7 @@ PACKAGES: dict[str, dict[str, bytes | cpio.Entry]] = {
     "libbpf-dev": {f"usr/lib/{TRIPLET}/libbpf.so": cpio.symlink("x", "libbpf.so.1")},
     "libelf-dev": {f"usr/lib/{TRIPLET}/libelf.a": b"static: left out\n"},
     "zlib1g-dev": {f"usr/lib/{TRIPLET}/libz.so": cpio.symlink("x", f"/lib/{TRIPLET}/libz.so.1")},
+    "libyaml-dev": {f"usr/lib/{TRIPLET}/libyaml.a": b"static: linked into the sensor\n"},
     "libgcc-12-dev": {f"usr/lib/gcc/{TRIPLET}/12/crtbegin.o": b"start\n"},
     KERNEL: {
         "boot/vmlinuz-6.1.0-9-cloud-amd64": bzimage(0x1000000, 0x2000000) + arm64(0, 0)[:64],
