@@ -124,7 +124,7 @@ class Raw:
             for block, cost in costs.items():
                 weight = 1 / mean(costs.values()) ** 2
                 points[block].append((counted[block], cost, weight))
-        return mean(_slope(block) for block in points.values())
+        return mean(weighted_slope(block) for block in points.values())
 
 
 def disturbed(rows: list[Row], limits: dict[str, Any]) -> set[str]:
@@ -153,7 +153,7 @@ def level(row: Row) -> str:
     return row.get("point") or row["processes_target"]
 
 
-def _slope(points: list[tuple[float, float, float]]) -> float:
+def weighted_slope(points: list[tuple[float, float, float]]) -> float:
     """Weighted least squares in closed form."""
     whole = sum(w for _, _, w in points)
     x0 = sum(w * x for x, _, w in points) / whole

@@ -20,6 +20,7 @@ from cli import claims
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import raw_cores
 from raw_points import TERMS, Points
 from raw_rows import Raw
 
@@ -126,6 +127,9 @@ def test_a_measured_number_is_followed_to_its_table_and_to_raw_rows(entry: dict[
         "model": follow_term,
         "fleet": follow_fleet,
         "break_even": follow_break_even,
+        "source": follow_source,
+        "threads": follow_threads,
+        "core_accuracy": follow_core_accuracy,
     }
     assert follow[Path(place["table"]).stem](entry, row) == pytest.approx(
         float(row[column]), rel=1e-5
@@ -220,3 +224,18 @@ def follow_fidelity(entry: dict[str, Any], row: dict[str, str]) -> float:
             share = int(trial["reported_ns"]) / int(trial["known_ns"]) - 1
             blocks.setdefault(trial["block"], []).append(share)
     return mean(mean(shares) for shares in blocks.values())
+
+
+def follow_source(entry: dict[str, Any], row: dict[str, str]) -> float:
+    return raw_cores.source(raw(entry["run"]), row, entry["place"]["column"])
+
+
+def follow_threads(entry: dict[str, Any], row: dict[str, str]) -> float:
+    assert entry["place"]["column"] == "ns_per_thread_and_scrape"
+    return raw_cores.per_thread(raw(entry["run"]), row["arm"])
+
+
+def follow_core_accuracy(entry: dict[str, Any], row: dict[str, str]) -> float:
+    assert entry["place"]["column"] == "error_points"
+    folder = ROOT / "data" / "raw" / "cores" / entry["run"]
+    return raw_cores.error(folder, raw(entry["run"]), row["arm"], row["load"])
