@@ -26,7 +26,8 @@ def shown(value: Digits, digits: int = 6) -> str:
     if value.median is None:
         return NOTHING
     if value.low is not None and value.high is not None and value.low <= 0 < value.high:
-        return f"{number(value.low, 2)} to {number(value.high, 2)}"  # not told from nothing
+        ends = f"{number(value.low, 2)} to {number(value.high, 2)}"  # not told from nothing
+        return f"{number(value.median, 3)} [{ends}]"
     if value.high is None and value.low is not None:
         return f"{number(value.median, 3)}, at least {number(value.low, 3)}"
     spread = value.range_percent
