@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "artifact.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in PAGE.splitlines()
-    if re.match(r"\| E\d ", line)
+    if re.match(r"\| E\d+ ", line)
 ]
 MEASURED = [row for row in ROWS if "./study run" in row[1]]
 
