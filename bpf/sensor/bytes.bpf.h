@@ -12,6 +12,7 @@
 #include "network.bpf.h"
 
 const volatile bool aggregate;
+
 struct socket_bytes {
 	__u64 sent, received;
 	__u32 sends, receives;
