@@ -242,10 +242,10 @@ def test_mounts(start: Start, tmp_path: Path, rung: str) -> None:
 
 def test_modules(start: Start, tmp_path: Path) -> None:
     seen = need_hook(start, "module_load", witness=Path("/proc/modules").exists())
-    (tmp_path / "empty.ko").touch()
-    with open(tmp_path / "empty.ko", "rb") as module:
+    (tmp_path / "no.ko").write_text("an empty one is refused before the framework is asked")
+    with open(tmp_path / "no.ko", "rb") as module:
         assert libc.syscall(FINIT_MODULE, module.fileno(), b"", 0) == -1
-    assert [e["path"] for e in seen.of("module_load")] == [str(tmp_path / "empty.ko")]
+    assert [e["path"] for e in seen.of("module_load")] == [str(tmp_path / "no.ko")]
 
 
 @by_rung
