@@ -12,6 +12,7 @@
 #include "network.bpf.h"
 
 const volatile bool aggregate;
+
 struct socket_bytes {
 	__u64 sent, received;
 	__u32 sends, receives;
@@ -210,38 +211,6 @@ int BPF_PROG(receive_length, struct sock *sk, int received, int flags)
 		report_bytes(ctx, sk, received, EVENT_TCP_CLEANUP_RBUF, true);
 	return 0;
 }
-
-/* `copied` is what one call has copied so far: it comes again as it grows, and for a look that takes
- * nothing away. The position in the stream says what is new; its socket is locked meanwhile. */
-static __always_inline void report_received(void *ctx, struct sock *sk, int copied,
-					    const bool direct)
-{
-	__u32 position = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
-	struct socket_bytes *bytes;
-	__s32 length = copied;
-
-	if (copied <= 0 || is_own())
-		return;
-	bytes = bytes_of(sk);
-	if (bytes) {
-		if (bytes->position)
-			length = position - bytes->seen;
-		bytes->seen = position;
-		bytes->position = 1;
-	}
-	if (length > 0)
-		report_bytes(ctx, sk, length, EVENT_TCP_CLEANUP_RBUF, direct);
-}
-
-SEC("fentry/tcp_cleanup_rbuf")
-int BPF_PROG(receive_fentry, struct sock *sk, int copied)
-{
-	report_received(ctx, sk, copied, true);
-	return 0;
-}
-
-ON_KPROBE(receive, tcp_cleanup_rbuf, report_received(ctx, sk, copied, false), struct sock *sk,
-	  int copied)
 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(socket_closed, struct sock *sk, int before, int state)

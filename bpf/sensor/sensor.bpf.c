@@ -11,5 +11,6 @@
 #include "mounts.bpf.h"
 #include "network.bpf.h"
 #include "privileges.bpf.h"
+#include "received.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -5,11 +5,14 @@
 
 #include "kernel.h"
 
-#define AF_UNIX	    1
-#define AF_INET	    2
-#define AF_INET6    10
-#define IPPROTO_TCP 6
-#define TCP_CLOSE   7
+#define AF_UNIX	       1
+#define AF_INET	       2
+#define AF_INET6       10
+#define IPPROTO_TCP    6
+#define TCP_CLOSE      7
+#define TCP_CLOSE_WAIT 8
+#define TCP_LAST_ACK   9
+#define TCP_CLOSING    11
 
 #define AT_FDCWD      -100
 #define AT_REMOVEDIR  0x200
@@ -155,6 +158,8 @@ struct socket {
 };
 
 struct tcp_sock {
+	__u32 rcv_nxt;
+	__u64 bytes_received;
 	__u32 copied_seq; /* up to where the application has read, as a sequence number */
 };
 
