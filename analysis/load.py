@@ -17,7 +17,10 @@ from analysis.schema import file_of, schema, versions
 __all__ = ["Run", "RunError", "find_runs", "load_run"]
 
 # What a row repeats from its planned trial: a difference means that the two do not belong together.
-PLANNED = ["block", "position", "kind", "arm", "replica", "statistics", "pace", "workload"]
+PLANNED = [
+    "block", "position", "kind", "arm", "replica", "statistics", "pace", "workload",
+    "variant", "load",
+]  # fmt: skip
 # What the analysis looks up in the plan's entries.
 NEEDED: dict[str, dict[str, type]] = {
     "trials": {"trial": int, "block": int, "kind": str, "arm": str},

@@ -21,7 +21,7 @@ SCHEMA_JSON = Path(__file__).resolve().parents[1] / "data" / "schema.json"
 
 @functools.cache
 def schema() -> dict[str, Any]:
-    """The raw data's schema: {"schema": 5, "tables": {name: {file, columns}}, "manifest": {}}."""
+    """The raw data's schema: {"schema": 6, "tables": {name: {file, columns}}, "manifest": {}}."""
     loaded: dict[str, Any] = json.loads(SCHEMA_JSON.read_text(encoding="utf-8"))
     return loaded
 

@@ -19,7 +19,7 @@ from cli import paths
 from cli.problem import Problem, did_you_mean
 from experiment import backends, plan
 
-STUDIES = ("processes", "gauges", "accounts", "crossover", "cores")
+STUDIES = ("processes", "gauges", "accounts", "crossover", "cores", "sensor")
 MOST_RUNS = 200  # blocks of one run
 RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{8}")
 

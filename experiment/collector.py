@@ -136,6 +136,10 @@ class Collector:
             raise Failed(self._describe_exit())
         return closing_line(self._text)
 
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """What else its closing line says, by name: each an object of names and values."""
+        return {k: v for k, v in _last_object(self._text).items() if isinstance(v, dict)}
+
     def kill(self) -> None:
         """End it now, with everything it started. Safe to call at any time, also twice.
 
@@ -206,11 +210,15 @@ def closing_line(text: bytes) -> dict[str, Any]:
     Counters that are not whole numbers above or equal to 0, and stamps that are not lists of them,
     are None: unknown.
     """
+    return {name: item for name, item in _last_object(text).items() if _is_counter(item)}
+
+
+def _last_object(text: bytes) -> dict[str, Any]:
     for line in reversed(text.splitlines()):
         if line.startswith(b"{"):
             with contextlib.suppress(ValueError):
-                value = json.loads(line)
-                return {name: item for name, item in value.items() if _is_counter(item)}
+                value: dict[str, Any] = json.loads(line)
+                return value
     return {}
 
 

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from experiment import workloads
+from experiment import sensor_loads, workloads
 from experiment.collector import Failed
 from experiment.estimate import TURNS, pause_seconds, turn_seconds
 from experiment.loads import COUNTED
@@ -68,16 +68,25 @@ class Counter:
 
 @contextlib.contextmanager
 def counter(build: str, trial: Mapping[str, Any]) -> Iterator[Counter]:
-    """The generator of an external trial, on the last CPU, for as long as the block lasts.
+    """The generator of a trial's events, on the last CPU, for as long as the block lasts.
 
     Hot is back to back; paced lets the CPU idle for ``estimate.PAUSE_S``, or as long as the trial
     says, before each exchange of context switches and before each exec, open or send, as an
     ordinary machine does.
     """
-    program, option = COUNTED[trial.get("workload", "switch")]
-    cpu = max(os.sched_getaffinity(0))
-    words = [os.path.join(build, program), option, str(trial["events"]), "--cpu", str(cpu)]
+    words = _words(build, trial)
+    words += ["--cpu", str(max(os.sched_getaffinity(0)))]
     if pause_s := pause_seconds(trial):
         words += ["--pause-us", str(round(1e6 * pause_s))]
     with workloads.started([*words, "--turns", str(TURNS)], asked=True) as process:
         yield Counter(process, trial)
+
+
+def _words(build: str, trial: Mapping[str, Any]) -> list[str]:
+    """The generator and what it makes."""
+    events = str(trial["events"])
+    if "event" in trial:
+        program = os.path.join(build, sensor_loads.PROGRAM)
+        return [program, trial["event"], "--events", events, "--size", str(trial["size"])]
+    program, option = COUNTED[trial.get("workload", "switch")]
+    return [os.path.join(build, program), option, events]

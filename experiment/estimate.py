@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiment import loads
+from experiment import loads, sensor_loads
 from experiment.backends import PRESENT_IN_GUEST
 
 #: Starting, attaching, stopping, and the fsync of the row.
@@ -39,6 +39,8 @@ _CORES = 2
 EMULATED_PER_S = 6e7
 IDLE_INSTRUCTIONS, SWITCH_INSTRUCTIONS = 1.5e6, 7e3
 READ_INSTRUCTIONS, FORK_INSTRUCTIONS = 3.2e4, 2.5e5
+#: Loading a sensor: the verifier goes through all of its programs.
+LOAD_INSTRUCTIONS = 1.5e8
 #: Switches a second of each thread that presses the scheduler: it sleeps for 10 ms, and wakes up.
 STRESS_SWITCHES_PER_S = 150
 #: A change of the load of context switches, and what each of its tasks adds.
@@ -71,6 +73,10 @@ def trial_seconds(trial: Mapping[str, Any], arm: Mapping[str, Any] | None) -> fl
     fixed = OVERHEAD_S + (setup_seconds(arm) if arm else 0.0)
     if trial["kind"] == "external":
         return fixed + external_seconds(trial)
+    if trial["kind"] == "sensor":  # three turns without it; those with it end before a tick
+        interval_s, turn_s = trial["interval_ms"] / 1000, turn_seconds(trial)
+        ticks = (2 * turn_s + OVERHEAD_S) // interval_s + 1
+        return float(fixed + OVERHEAD_S + 3 * turn_s + (ticks + 0.25) * interval_s)
     if trial["kind"] == "from_start":  # getting ready is part of the window
         return OVERHEAD_S + float(trial["window_s"])
     if trial["kind"] == "cores":
@@ -91,11 +97,14 @@ def pause_seconds(trial: Mapping[str, Any]) -> float:
     """How long external work idles before each exchange, exec, open or send; 0: not at all."""
     if trial.get("pause_us") is not None:
         return float(trial["pause_us"] / 1e6)
-    return PAUSE_S if trial["pace"] == "paced" else 0.0
+    return PAUSE_S if trial.get("pace") == "paced" else 0.0
 
 
 def turn_seconds(trial: Mapping[str, Any]) -> float:
     """The fixed count of work, made once."""
+    if "event" in trial:
+        event_s = sensor_loads.EVENTS[trial["event"]].seconds
+        return float(trial["events"] * (event_s + pause_seconds(trial)))
     each = EVENT_S[trial.get("workload", "switch")][trial["pace"]]
     if trial.get("pause_us"):  # an exchange is two switches
         each += (pause_seconds(trial) - PAUSE_S) / 2
@@ -120,7 +129,7 @@ def minutes(
             state = {}
             seconds += BOOT_S * EMULATED
         arm = arms.get(trial["arm"])
-        if exact and ("point" in trial or "stress_threads" in trial):
+        if exact and {"point", "stress_threads", "event"} & set(trial):
             seconds += EMULATED * _emulation_seconds(state, trial, arm)
             continue
         seconds += _change_seconds(state, trial) + trial_seconds(trial, arm)
@@ -149,13 +158,16 @@ def _change_seconds(state: dict[str, Any], trial: Mapping[str, Any]) -> float:
 def _emulation_seconds(
     state: dict[str, Any], trial: Mapping[str, Any], arm: Mapping[str, Any] | None
 ) -> float:
-    """What a trial of a design point takes of one of the host's cores."""
+    """What a trial that keeps the guest busy takes of one of the host's cores."""
     lasts = trial_seconds(trial, arm)
     stress = trial.get("stress_threads", 0)
     processes = trial["processes"] or PRESENT_IN_GUEST + stress
     switches = trial.get("switches_per_s", stress * STRESS_SWITCHES_PER_S)
     each: float = IDLE_INSTRUCTIONS + switches * SWITCH_INSTRUCTIONS
     instructions: float = lasts * each
+    if "event" in trial:
+        of_one = sensor_loads.EVENTS[trial["event"]].instructions
+        instructions += LOAD_INSTRUCTIONS + TURNS * trial["events"] * of_one
     if arm and arm["source"] == "proc":
         scrapes = lasts * 1000 / trial["interval_ms"]
         instructions += scrapes * processes * READ_INSTRUCTIONS

@@ -10,7 +10,7 @@ from experiment import core_reports
 from experiment.arms import Arm
 from experiment.overrides import NULL_AGENT
 from experiment.points import Point
-from experiment.presets import Cores, External, Fidelity, Level, Preset
+from experiment.presets import Cores, External, Fidelity, Level, Preset, Sensor
 
 #: Events that a workload can count out, so that a program's cost at one can be calibrated.
 CALIBRATED_HOOKS = {
@@ -67,6 +67,7 @@ class Layout:
     fidelity_level: Level
     cores: Cores | None = None
     core_arms: tuple[str, ...] = ()
+    sensor: Sensor | None = None
     empty: bool = False  # whether each block has a window without any agent at each process count
 
 
@@ -95,7 +96,8 @@ def lay_out(
     twin = Cell(pair.level, pair.arm, 2, pair.statistics, home, pair.stress)
     measured = list(dict.fromkeys(cell.arm for cell in cells))
     if notes is not None:
-        notes += _unknown_cost(measured, arms)
+        watching = preset.sensor.arm if preset.sensor else None
+        notes += _unknown_cost([arm for arm in measured if arm != watching], arms)
     external, fidelity = preset.external, preset.fidelity
     listed = measured if external is None or external.arms is None else external.arms
     by_workload = {
@@ -120,6 +122,7 @@ def lay_out(
         fidelity_level=preset.a_a.level,
         cores=preset.cores,
         core_arms=tuple(arm for arm in reporting if core_reports.form(arms[arm])),
+        sensor=preset.sensor,
         empty=empty,
     )
 

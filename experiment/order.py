@@ -9,7 +9,8 @@ statistics and pace comes at a time, as often as its pace has rounds, in random 
 is compared lies close together: the machine drifts by more than the effect. A window without any
 agent, where a layout wants one, is one more cell of its place. Fidelity trials come after the last
 block, in blocks of their own from ``blocks + 1`` on, each with every arm under every load of known
-use; those of kind ``cores`` are laid out likewise, after them.
+use; those of kind ``cores`` are laid out likewise, after them. Trials of kind ``sensor`` are
+neighbours in each block, before or after all else by the toss of a coin; in a warm-up there is one.
 
 Shuffling is Fisher-Yates (Knuth, *TAOCP* 2, algorithm P) on :meth:`random.Random.getrandbits`,
 whose output for a seed is the same in every Python; ``random.shuffle`` promises no such thing.
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 from experiment.layout import Cell, Layout, Place
 from experiment.points import Point
 from experiment.presets import External
+from experiment.sensor_designs import Pair, Sensor
 
 Item = TypeVar("Item")
 
@@ -69,6 +71,9 @@ def trials(layout: Layout, seed: int) -> list[dict[str, Any]]:
     for block in range(first, layout.blocks + 1):
         window_ms = layout.window_ms if block > 0 else layout.warm_up_window_ms
         drawn = _block(layout, window_ms, block in with_external, random, warm_up=block <= 0)
+        if layout.sensor is not None:
+            watched = _sensor(layout, layout.sensor, block, random)
+            drawn = drawn + watched if randbelow(random, 2) else watched + drawn
         result += [{"block": block, "position": n, **trial} for n, trial in enumerate(drawn)]
     pairs = [(load, arm) for load in layout.fidelity.workloads for arm in layout.fidelity_arms]
     for block in range(layout.blocks + 1, layout.blocks + 1 + layout.fidelity.blocks):
@@ -189,4 +194,29 @@ def _cores(layout: Layout, random: Random) -> list[dict[str, Any]]:
         }
         for block in range(first, first + layout.cores.blocks)
         for position, (load, arm) in enumerate(shuffled(pairs, random))
+    ]
+
+
+def _sensor(layout: Layout, sensor: Sensor, block: int, random: Random) -> list[dict[str, Any]]:
+    """Each variant under each load that a design of this block wants, and the twin once more."""
+    pairs: list[tuple[Pair, int]] = [(sensor.twin, 2)]
+    if block > 0:
+        pairs += [(pair, 1) for pair in sensor.pairs(block, layout.blocks)]
+    return [
+        {
+            "kind": "sensor",
+            "arm": sensor.arm,
+            "replica": replica,
+            "statistics": "off",
+            "processes": layout.fidelity_level,
+            "interval_ms": layout.interval_ms,
+            "variant": variant,
+            "flags": list(sensor.variants[variant]),
+            "load": load,
+            "event": sensor.loads[load].event,
+            "events": sensor.loads[load].events,
+            "size": sensor.loads[load].size,
+            "pause_us": sensor.loads[load].pause_us,
+        }
+        for (variant, load), replica in shuffled(pairs, random)
     ]

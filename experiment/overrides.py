@@ -52,7 +52,10 @@ def use_arms(preset: Preset, arms: Mapping[str, Arm], notes: list[str], *, only:
 
 
 def use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Preset:
-    """The same choice for external and fidelity trials where they list their arms."""
+    """The same choice for external and fidelity trials where they list their arms.
+
+    Trials of kind ``sensor`` are of one arm, whose flags nobody else knows: they go with it.
+    """
 
     def chosen(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if names is None:
@@ -64,7 +67,8 @@ def use_elsewhere(preset: Preset, kept: Sequence[str], new: Sequence[str]) -> Pr
         external = replace(external, arms=chosen(external.arms))
     fidelity = replace(preset.fidelity, arms=chosen(preset.fidelity.arms))
     cores = preset.cores and replace(preset.cores, arms=chosen(preset.cores.arms))
-    return replace(preset, external=external, fidelity=fidelity, cores=cores)
+    sensor = preset.sensor if preset.sensor and preset.sensor.arm in kept else None
+    return replace(preset, external=external, fidelity=fidelity, cores=cores, sensor=sensor)
 
 
 def first_real(measured: Sequence[str]) -> str:

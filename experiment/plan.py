@@ -134,6 +134,7 @@ def build(
         "contrasts": [contrast.planned() for contrast in chosen.contrasts],
         "a_a": chosen.a_a.planned(),
         **({"points": [p.planned() for p in chosen.points]} if chosen.points else {}),
+        **({"sensor": chosen.sensor.planned()} if chosen.sensor else {}),
         "exclusion": asdict(chosen.exclusion) if chosen.exclusion else None,
         "trials": trials,
         "estimate": _estimate(study, chosen, trials, used, notes, exact),
@@ -241,7 +242,7 @@ def _estimate(
     notes: list[str],
     exact: bool,
 ) -> dict[str, Any]:
-    family = len(preset.contrasts)
+    family = len(preset.contrasts) + len(preset.sensor.contrasts if preset.sensor else ())
     adjusted = power.smallest_adjusted_p(preset.blocks, family)
     if adjusted is not None and adjusted >= power.ALPHA:
         where = " by a contrast, only by the model and point by point" if preset.points else ""

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiment import core_loads, exclusion, loads, paces, points, strict_yaml
+from experiment import core_loads, exclusion, loads, paces, points, sensor_designs, strict_yaml
 from experiment.compared import Contrast, Level, Twin
 from experiment.core_loads import Cores
 from experiment.exclusion import Exclusion
 from experiment.paces import STATISTICS, External
 from experiment.points import Point
 from experiment.reader import PresetError, Reader
+from experiment.sensor_designs import Sensor
 
 __all__ = [
     "Contrast",
@@ -24,6 +25,7 @@ __all__ = [
     "Level",
     "Preset",
     "PresetError",
+    "Sensor",
     "Twin",
 ]
 
@@ -80,6 +82,7 @@ class Preset:
     exclusion: Exclusion | None
     points: tuple[Point, ...] = ()
     cores: Cores | None = None
+    sensor: Sensor | None = None
 
     @property
     def levels(self) -> list[Level]:
@@ -106,7 +109,8 @@ class Preset:
     @property
     def _measured(self) -> list[str]:
         more = (self.external.arms if self.external else None) or ()
-        return [*self.arms, *more, *(self.fidelity.arms or ())]
+        watching = [self.sensor.arm] if self.sensor else []
+        return [*self.arms, *more, *(self.fidelity.arms or ()), *watching]
 
     @property
     def _reporting(self) -> tuple[str, ...]:
@@ -201,6 +205,7 @@ def _preset(reader: Reader, where: str, limits: Exclusion | None) -> Preset:
         exclusion=limits,
         points=planned,
         cores=core_loads.read(reader.optional("cores") if reader.has("cores") else None),
+        sensor=sensor_designs.read(reader.optional("sensor") if reader.has("sensor") else None),
     )
     for part in (warm_up, reader):
         part.end()
@@ -217,7 +222,8 @@ def _check_references(preset: Preset, where: str) -> None:
         for arm in group.arms
         if group.kind == "cost"
     }
-    if not 1 <= len(preset.contrasts) <= MAX_CONTRASTS:
+    more = len(preset.sensor.contrasts) if preset.sensor else 0
+    if not 1 <= len(preset.contrasts) + more <= MAX_CONTRASTS or not preset.contrasts:
         raise PresetError(f"{where}: contrasts: declare 1 to {MAX_CONTRASTS}")
     if preset.points:  # have been looked up
         return

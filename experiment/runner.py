@@ -135,19 +135,19 @@ def _need_programs(plan: dict[str, Any]) -> None:
 def _run_trials(plan: dict[str, Any], folder: RunFolder, setting: trial.Setting) -> None:
     left = [t for t in plan["trials"] if t["trial"] not in folder.done]
     total = len(plan["trials"])
-    unavailable: dict[tuple[str, str], str] = {}
+    unavailable: dict[tuple[str | None, ...], str] = {}
     _tell(event="start", trials=total, done=total - len(left), eta_s=_eta(left, plan))
     if "perturbation" in plan:
         perturbations.apply(plan["perturbation"])
     gc.disable()  # no collection inside a window; nothing here makes cycles worth one
     for index, planned in enumerate(left):
-        key = (planned["arm"], planned["statistics"])
+        key = (planned["arm"], planned["statistics"], *map(planned.get, ("variant", "load")))
         scrapes: list[trial.Row] = []
         if key in unavailable:
             row = trial.skipped(planned, setting, unavailable[key])
         else:
             row, scrapes = trial.run(planned, setting)
-            if row["status"] == "unavailable" and planned["kind"] == "cost":
+            if row["status"] == "unavailable" and planned["kind"] in ("cost", "sensor"):
                 unavailable[key] = row["reason"]
         row["study"] = plan["study"]
         folder.append(row, scrapes)

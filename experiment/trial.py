@@ -1,7 +1,7 @@
 """One trial: start a collector, measure, end it, and say what was seen as one row.
 
-Six kinds, a module of ``trials`` each: ``cost``, ``external``, ``fidelity``, ``empty``,
-``from_start`` and ``cores``.
+Seven kinds, a module of ``trials`` each: ``cost``, ``external``, ``fidelity``, ``empty``,
+``from_start``, ``cores`` and ``sensor``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from experiment.accounting import bpf_stats
 from experiment.collector import Failed, Unavailable
-from experiment.trials import cores, cost, empty, external, fidelity, from_start
+from experiment.trials import cores, cost, empty, external, fidelity, from_start, sensor
 from experiment.trials.common import Invalid, Row, Setting, Unsettled
 
 __all__ = ["Row", "Setting", "Unsettled", "run", "skipped"]
@@ -28,10 +28,11 @@ _MEASURES: dict[str, Callable[[dict[str, Any], Setting, Row, list[Row]], None]] 
     "empty": empty.measure,
     "from_start": from_start.measure,
     "cores": cores.measure,
+    "sensor": sensor.measure,
 }
 #: Rows of these kinds are read by an instrument of another name than the kind's.
 _INSTRUMENTS = {"empty": "exact", "cores": "fidelity"}
-_OF_THE_AGENT = ("cost", "from_start")
+_OF_THE_AGENT = ("cost", "from_start", "sensor")
 
 
 def run(trial: dict[str, Any], setting: Setting) -> tuple[Row, list[Row]]:
@@ -116,6 +117,8 @@ def _planned(trial: dict[str, Any], setting: Setting) -> Row:
         "stress_threads": trial.get("stress_threads"),
         "duty_percent": trial.get("duty_percent"),
         "burst_us": trial.get("burst_us"),
+        "variant": trial.get("variant"),
+        "load": trial.get("load"),
         "processes_target": trial["processes"],
         "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

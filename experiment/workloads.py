@@ -14,12 +14,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiment import core_loads, generator, kernel, loads, switch_load
+from experiment import core_loads, generator, kernel, loads, sensor_loads, switch_load
 from experiment.accounting import machine
-from experiment.collector import Failed
+from experiment.collector import Failed, Unavailable
 from experiment.loads import Load, known_use
 
 _GENERATOR_AND_AGENT = 2
+#: A generator's status for what this kernel, or this user, cannot do.
+_UNAVAILABLE = 3
 
 
 def tolerance(target: int) -> int:
@@ -77,7 +79,7 @@ def run(words: list[str], deadline_s: float) -> dict[str, Any]:
 
 
 def report(process: subprocess.Popen[bytes], deadline_s: float) -> dict[str, Any]:
-    """Wait for a generator's end; its JSON report. Raises Failed."""
+    """Wait for a generator's end; its JSON report. Raises Failed or Unavailable."""
     name = Path(str(process.args[0])).name  # type: ignore[index]
     try:
         output, error = process.communicate(timeout=deadline_s)
@@ -85,6 +87,8 @@ def report(process: subprocess.Popen[bytes], deadline_s: float) -> dict[str, Any
         raise Failed(f"{name} did not end within {deadline_s:.0f} s") from problem
     if process.returncode:
         words = error.decode(errors="replace").strip()
+        if words and process.returncode == _UNAVAILABLE:
+            raise Unavailable(words)
         raise Failed(f"{name}: {words or f'ended with status {process.returncode}'}")
     try:
         said: dict[str, Any] = json.loads(output)
@@ -141,6 +145,8 @@ def programs(trial: Mapping[str, Any]) -> set[str]:
     if trial["kind"] == "external":
         program, _ = loads.COUNTED[trial.get("workload", "switch")]
         needed |= {program} | ({"exec_step"} if trial.get("workload") == "exec" else set())
+    if trial["kind"] == "sensor":
+        needed |= {sensor_loads.PROGRAM, sensor_loads.EXECUTED}
     if trial["kind"] == "fidelity":
         needed.add(known_use(trial).program)
     return needed

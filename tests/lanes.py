@@ -20,6 +20,7 @@ LANES = {
         "tests/experiment/test_pilot.py",
         "tests/experiment/test_plan.py",
         "tests/experiment/test_points.py",
+        "tests/experiment/test_sensor_designs.py",
         "tests/launcher",
         "tests/notebooks/test_stored.py",
         "tests/test_architecture.py",

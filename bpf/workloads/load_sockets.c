@@ -117,6 +117,13 @@ static void network(void)
 	close(back);
 }
 
+/* A connection and the files that answering it takes. */
+static void service(void)
+{
+	network();
+	file_events[2].make();
+}
+
 static void make_socket(void)
 {
 	close(new_socket());
@@ -139,6 +146,8 @@ const struct event socket_events[] = {
 	{"send", "a message over a standing connection, sent and received", connect_once,
 	 send_message},
 	{"network", "a connection, 10 messages over it, its reset", prepare_network, network},
+	{"service", "the same, and 20 opened files, 1 of them of the set", prepare_network,
+	 service},
 	{"socket", "socket(2)", NULL, make_socket},
 	{"bind", "socket(2) and bind(2)", NULL, bind_socket},
 	{0},

@@ -54,9 +54,13 @@ def running(
     *,
     output: bool = False,
 ) -> Iterator[tuple[Collector, Group, float]]:
-    """A collector that is attached; gives it, its group and its set-up time in ns."""
+    """A collector that is attached; gives it, its group and its set-up time in ns.
+
+    A trial may have ``flags`` of its own, which follow the arm's command.
+    """
     arm = setting.arms[trial["arm"]]
-    words = command_line(arm["command"], setting.paths, interval_ms, dump is not None)
+    command = [*arm["command"], *trial.get("flags", ())]
+    words = command_line(command, setting.paths, interval_ms, dump is not None)
     label = f"{trial['trial']}-{trial['arm']}"
     group = setting.account.group(label)
     collector = None

@@ -16,7 +16,7 @@ from tests.bpf.conftest import BUILD, UNAVAILABLE, Start, needs_root
 EVENTS = {
     *("open_inside", "open_outside", "files", "unlink", "rename", "chmod", "mount"),
     *("execve", "execveat", "programs", "fork", "setuid", "ptrace", "kill", "bpf", "module"),
-    *("connect", "send", "network", "socket", "bind"),
+    *("connect", "send", "network", "service", "socket", "bind"),
 }
 #: What a kernel may lack.
 MAY_LACK = {"module"}
@@ -75,9 +75,9 @@ def test_every_event_can_be_made_in_turns_and_leaves_nothing(build: Path, event:
         (
             "empty_open",
             "on_open",
-            {"open_inside": 1, "open_outside": 1, "files": 20, "programs": 8},
+            {"open_inside": 1, "open_outside": 1, "files": 20, "programs": 8, "service": 20},
         ),
-        ("empty_send", "on_send", {"send": 1, "network": 10}),
+        ("empty_send", "on_send", {"send": 1, "network": 10, "service": 10}),
     ],
 )
 def test_an_event_is_what_it_says(

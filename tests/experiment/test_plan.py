@@ -66,6 +66,7 @@ BUILT_IN |= {
         "dump": True,
     },
     "proc_stat_cores": {"study": "cores", "source": "proc", "dump": True},
+    "sensor": {"study": "sensor", "source": "ebpf", "context": "both", "dump": True},
     "mpstat": {"study": "cores", "source": "proc", "command": ["mpstat"], "sleeps_per_scrape": 1},
     "top_hidden": {"study": "cores", "source": "proc", "command": ["top"], "sleeps_per_scrape": 1},
 }
