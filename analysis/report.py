@@ -31,6 +31,8 @@ from analysis.tables import (
     exact,
     frontier,
     instrument,
+    optimisations,
+    sensor,
     stability,
 )
 from analysis.write import drop_stale, listed, put, put_json, rounded
@@ -47,6 +49,13 @@ TABLES = (
     cores.source,
     cores.core_accuracy,
     cores.threads,
+    sensor.hooks,
+    sensor.hook_shares,
+    optimisations.optimisations,
+    optimisations.interactions,
+    optimisations.pairs,
+    sensor.trie,
+    sensor.losses,
     exact.instructions_per_scrape,
     exact.instructions_per_process,
     exact.exact_contrasts,

@@ -25,6 +25,7 @@ from analysis.crossover.conditions import has_points
 from analysis.crossover.outcome import Crossover
 from analysis.load import Run
 from analysis.measures import NOT_PLANNED, Measures
+from analysis.sensor import outcome as sensor
 from analysis.statistics.intervals import Interval, mean_interval
 
 ONE_CLOCK = "no second instrument: its program times itself in both methods"
@@ -61,6 +62,7 @@ class Results:
     core_contrasts: list[dict[str, Any]]
     thread_lines: list[dict[str, Any]]
     crossover: Crossover | None = None
+    sensor: sensor.Sensor | None = None
 
     @property
     def has_points(self) -> bool:
@@ -188,4 +190,5 @@ def compute(run: Run) -> Results:
         core_contrasts=core_accuracy.compared(run),
         thread_lines=threads.lines(measures),
         crossover=crossover,
+        sensor=sensor.compute(run),
     )

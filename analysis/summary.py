@@ -240,6 +240,14 @@ def summarise(r: Results) -> dict[str, Any]:
             "accuracy": _plain(r.core_accuracy),
             "compared": _plain(r.core_contrasts),
         }
+    if r.sensor is not None:
+        summary["sensor"] = _plain(vars(r.sensor)) | {
+            "ratios": [
+                {k: _plain(v) for k, v in e.items() if k != "comparison"}
+                | _comparison(e["comparison"])
+                for e in r.sensor.ratios
+            ]
+        }
     if r.crossover is not None:
         summary["crossover"] = crossover.summary(r.crossover)
     return {**summary, "sentence": sentence(summary)}

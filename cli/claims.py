@@ -83,6 +83,7 @@ def written(entries: list[dict[str, Any]], found: dict[str, Any], output: Path) 
     text = readme.replaced(text, "exact", readme.exact(found["runs"]))
     text = readme.replaced(text, "crossover", readme.crossover(found["runs"], output))
     text = readme.replaced(text, "cores", readme.cores(found["runs"]))
+    text = readme.replaced(text, "sensor", readme.sensor(found["runs"], output))
     return readme.replaced(text, NAME, block)
 
 

@@ -107,6 +107,15 @@ def cores(runs: Sequence[Mapping[str, Any]]) -> str:
     return _wrapped_parts(text.block(runs, lambda path: f"{PROCESSED}/{path}"))
 
 
+def sensor(runs: Sequence[Mapping[str, Any]], output: Path) -> str:
+    """What the security sensor costs, by the newest run of the study. Raises Problem."""
+    from analysis.sensor import text
+
+    folder = output / "processed"
+    made = text.block(runs, lambda path: f"{PROCESSED}/{path}", lambda path: _lines(folder / path))
+    return _wrapped_parts(made)
+
+
 def _wrapped_parts(made: str) -> str:
     parts = made.split("\n\n")
     wrapped = [part if part.startswith(("|", "![")) else _wrapped(part) for part in parts]

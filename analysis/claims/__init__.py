@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analysis.claims import cores, criteria, frontier, slopes
+from analysis.claims import cores, criteria, frontier, sensor, slopes
 from analysis.claims.answer import VERDICTS, Answer, Index
 from analysis.claims.data import SHARES, UNITS, Claim, ClaimsError, Ledger, ledger, unit_of
 from analysis.claims.evidence import SESSIONS, Measured, folder_of
@@ -30,6 +30,8 @@ RULES: Mapping[str, Callable[[Claim, Index], Answer]] = {
     "frontier": frontier.frontier,
     "published_ratio": cores.published_ratio,
     "published_level": cores.published_level,
+    "sensor_ratio": sensor.sensor_ratio,
+    "byte_accounting": sensor.byte_accounting,
 }
 
 

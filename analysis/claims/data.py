@@ -55,6 +55,7 @@ MODEL: Shape = {"study": str, "presets": list, "interval_s?": (int, float)}
 PAIR: Shape = {"hook": str, "polling": str}
 LINE: Shape = {"rising": str, "flat": str, "slope": str, "model?": dict}
 OF_TABLE: Shape = {"measure": str, "stress_threads": int, "architecture?": str}
+OF_PAIR: Shape = {"pair": str, "expect": list, "value": str, "beside?": list, "depends?": str}
 RULES: Mapping[str, Shape] = {
     "ratio": {"contrast": dict, "expect": list, "value": str, "beside?": str},
     "direction": {"contrast": dict, "expect": list},
@@ -68,6 +69,8 @@ RULES: Mapping[str, Shape] = {
     "accuracy": {"arm": str, "also": dict},
     "published_ratio": {**OF_TABLE, "expect": list, "value": str},
     "published_level": {**OF_TABLE, "values": dict},
+    "sensor_ratio": OF_PAIR,
+    "byte_accounting": {"load": str},
     "frontier": {"pair": dict, "processes": int, "interval_s": (int, float)},
 }
 
@@ -199,7 +202,7 @@ def _claim(place: str, entry: Any, sources: set[str]) -> Claim:
         raise ClaimsError(f"{place}, criterion: unknown rule {rule!r}{_near(rule, RULES)}")
     _check(f"{place}, criterion", claim.criterion, {**CRITERION, **RULES[rule]})
     for key, shape in (("model", MODEL), ("pair", PAIR)):
-        if key in claim.criterion:
+        if isinstance(claim.criterion.get(key), dict):
             _check(f"{place}, criterion, {key}", claim.criterion[key], shape)
     if claim.declared:
         _declared(f"{place}, declared", claim.declared)

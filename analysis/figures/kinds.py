@@ -13,10 +13,12 @@ from matplotlib.figure import Figure
 from analysis.figures import (
     accounts,
     core_accuracy,
+    effects,
     exact,
     fidelity,
     fit,
     frontier,
+    hooks,
     noise,
     parts,
     points,
@@ -25,6 +27,8 @@ from analysis.figures import (
     source_table,
     strips,
     threads,
+    trie,
+    waterfall,
 )
 from analysis.figures.style import WIDTHS, in_style, render
 from analysis.load import Run
@@ -67,7 +71,15 @@ OF_CORES: dict[str, Any] = {
     "core_accuracy": core_accuracy,
 }
 
-OF_RUNS: dict[str, Any] = {**OF_TRUTH, **OF_POINTS, **OF_CORES}
+# Of a security sensor: its hooks, its optimisations, and the size of its path set.
+OF_SENSOR: dict[str, Any] = {
+    "cost_per_hook": hooks,
+    "optimisation_waterfall": waterfall,
+    "optimisation_interactions": effects,
+    "trie_size": trie,
+}
+
+OF_RUNS: dict[str, Any] = {**OF_TRUTH, **OF_POINTS, **OF_CORES, **OF_SENSOR}
 
 
 def takes_time(r: Results) -> bool:

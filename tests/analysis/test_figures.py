@@ -197,7 +197,8 @@ def test_what_the_figures_of_truth_say(tmp_path: Path) -> None:
     whole = compute(load_run(accounts.write(tmp_path / "run", accounts.plan(2), **options)))
     assert {kind.name for kind in figures.KINDS if not kind.applies(whole)} == {
         "instructions", "map", "slices", "model_fit", "source_table", "cost_vs_threads",
-        "core_accuracy",
+        "core_accuracy", "cost_per_hook", "optimisation_waterfall", "optimisation_interactions",
+        "trie_size",
     }  # fmt: skip
     figures.make(whole, tmp_path / "out")
     with open(tmp_path / "out" / "accounts_of_one_cost.csv", newline="") as file:

@@ -437,9 +437,10 @@ def test_criteria_are_told_in_words_with_their_numbers() -> None:
 
 
 def test_a_published_change_in_percent_is_compared_as_a_ratio() -> None:
-    run = {**summary(), "study": "sensor"}
-    pair = {"numerator": "filter_in_user_space", "denominator": "filter_in_kernel"}
-    run["contrasts"] = [contrast(None, **pair, ratio=interval(5.2, 4.8, 5.6))]
+    pair = {"id": "filter_total", "numerator": "user", "denominator": "kernel", "load": "files"}
+    pair |= {"ratio": interval(5.2, 4.8, 5.6), "rate": interval(9.0, 8.0, 10.0)}
+    pair |= {"verdict": "dearer", "why": "made up"}
+    run = {**summary(), "study": "sensor", "sensor": {"ratios": [pair], "accounting": []}}
     found = verdict("SENSOR-5", run)  # -80 % is 5 times
     assert found["verdict"] == "holds" and "against 5×" in found["reason"]
 
