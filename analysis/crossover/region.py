@@ -35,6 +35,7 @@ COMBINATION = "combination"
 REACH = 2.0
 LEAST = 1e-9  # whose logarithm stands for that of nothing
 SLACK = 1.02  # as near as processes and switches come to the number asked for, when measured
+ROUNDING = 1e-6  # of logarithms, against the planes, which have REACH in them
 DIGITS = 9
 
 
@@ -58,7 +59,7 @@ class Region:
         """True in the hull, or within REACH of it."""
         logs = np.log([max(getattr(where, CONDITION_OF[name]), LEAST) for name in TOGETHER])
         planes = np.array(self.planes).reshape(-1, len(TOGETHER) + 1)
-        return bool((planes[:, :-1] @ logs + planes[:, -1] <= np.log(SLACK)).all())
+        return bool((planes[:, :-1] @ logs + planes[:, -1] <= ROUNDING).all())
 
 
 def of_points(points: pd.DataFrame) -> Region:

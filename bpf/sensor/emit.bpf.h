@@ -147,42 +147,43 @@ static __always_inline void event_fill(struct event *event, __u16 kind, __u16 fl
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-/* An event of the current task without a path, or NULL: it is the sensor's own, or counted as lost. */
-static __always_inline struct event *event_begin(__u16 kind)
+/* An event of the current task, or NULL: it is the sensor's own, or counted as lost. */
+static __always_inline void *begin(__u16 kind, __u16 flags, __u64 size)
 {
 	struct event *event;
 
 	if (is_own())
 		return NULL;
-	event = event_room(sizeof(*event));
+	event = event_room(size);
 	if (!event) {
 		COUNT(lost);
 		return NULL;
 	}
-	event_fill(event, kind, 0);
+	event_fill(event, kind, flags);
 	return event;
+}
+
+static __always_inline void end(void *ctx, struct event *event, __u16 flags, __u64 size)
+{
+	event->flags |= flags;
+	if (event_send(ctx, event, size))
+		COUNT(lost);
+}
+
+static __always_inline struct event *event_begin(__u16 kind)
+{
+	return begin(kind, 0, sizeof(struct event));
 }
 
 static __always_inline void event_end(void *ctx, struct event *event)
 {
-	if (event_send(ctx, event, sizeof(*event)))
-		COUNT(lost);
+	end(ctx, event, 0, sizeof(*event));
 }
 
-/* The same with a path, which is to be filled in. */
+/* With a path, which is to be filled in. */
 static __always_inline struct event_with_path *path_event_begin(__u16 kind)
 {
-	struct event *event;
-
-	if (is_own())
-		return NULL;
-	event = event_room(sizeof(struct event_with_path));
-	if (!event) {
-		COUNT(lost);
-		return NULL;
-	}
-	event_fill(event, kind, EVENT_PATH);
-	return (void *)event;
+	return begin(kind, EVENT_PATH, sizeof(struct event_with_path));
 }
 
 static __always_inline __u64 path_event_size(const struct path_text *path)
@@ -192,35 +193,19 @@ static __always_inline __u64 path_event_size(const struct path_text *path)
 
 static __always_inline void path_event_end(void *ctx, struct event_with_path *event, __u16 flags)
 {
-	__u64 size = path_event_size(&event->path);
-
-	event->head.flags |= flags;
-	if (event_send(ctx, &event->head, size))
-		COUNT(lost);
+	end(ctx, &event->head, flags, path_event_size(&event->path));
 }
 
 /* And with two. */
 static __always_inline struct event_with_two_paths *two_paths_begin(__u16 kind)
 {
-	struct event *event;
-
-	if (is_own())
-		return NULL;
-	event = event_room(sizeof(struct event_with_two_paths));
-	if (!event) {
-		COUNT(lost);
-		return NULL;
-	}
-	event_fill(event, kind, EVENT_PATH | EVENT_SECOND);
-	return (void *)event;
+	return begin(kind, EVENT_PATH | EVENT_SECOND, sizeof(struct event_with_two_paths));
 }
 
 static __always_inline void two_paths_end(void *ctx, struct event_with_two_paths *event,
 					  __u16 flags)
 {
-	event->head.flags |= flags;
-	if (event_send(ctx, &event->head, sizeof(*event)))
-		COUNT(lost);
+	end(ctx, &event->head, flags, sizeof(*event));
 }
 
 #endif

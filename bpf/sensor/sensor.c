@@ -22,7 +22,6 @@
 #define ROUNDS	 64 /* of emptying a buffer that is too small for all sums at once; the rest waits */
 
 static struct bpf_object *object;
-static bool finished;
 
 static void prepare(struct bpf_object *loaded)
 {
@@ -98,16 +97,9 @@ static uint64_t lost(void)
 }
 
 /* The first word after the end: what was still under way belongs to the events. */
-static void finish(void)
-{
-	if (!finished)
-		take_all();
-	finished = true;
-}
-
 static void count(struct collector_counts *counts)
 {
-	finish();
+	take_all();
 	counts->records = log_held();
 	counts->lost = lost();
 	counts->recursion_misses = attached_recursion_misses();
@@ -117,7 +109,6 @@ static void describe(FILE *out)
 {
 	const char *comma = "";
 
-	finish();
 	fprintf(out, ",\"events\":%llu,\"filtered\":%llu,\"kernel_filtered\":%llu",
 		(unsigned long long)log_counts.events, (unsigned long long)log_counts.filtered,
 		(unsigned long long)counted(offsetof(struct sensor_counters, kernel_filtered)));

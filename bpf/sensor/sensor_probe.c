@@ -82,7 +82,7 @@ static int try_tracing(enum bpf_prog_type type, enum bpf_attach_type way, int ta
 static int security_runs(void)
 {
 	static int answer = 1;
-	int mark = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mark", 4, 8, 1, NULL), link, opened;
+	int mark = answer > 0 ? bpf_map_create(BPF_MAP_TYPE_ARRAY, "mark", 4, 8, 1, NULL) : -1;
 	const struct bpf_insn leave_mark[] = {
 		{.code = BPF_LD | BPF_DW | BPF_IMM,
 		 .dst_reg = BPF_REG_1,
@@ -95,12 +95,10 @@ static int security_runs(void)
 	};
 	uint32_t only = 0;
 	uint64_t marked = 0;
+	int link, opened;
 
-	if (answer <= 0 || mark < 0) {
-		if (mark >= 0)
-			close(mark);
-		return mark < 0 ? mark : answer;
-	}
+	if (answer <= 0 || mark < 0)
+		return answer <= 0 ? answer : mark;
 	link = attach_tracing(BPF_PROG_TYPE_LSM, BPF_LSM_MAC,
 			      type_id("bpf_lsm_", "file_open", BTF_KIND_FUNC), leave_mark,
 			      COUNT_OF(leave_mark));

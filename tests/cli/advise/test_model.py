@@ -15,6 +15,7 @@ from hypothesis import strategies as some
 from scipy import stats
 
 from analysis import contrasts
+from analysis.crossover.region import SLACK
 from analysis.statistics.intervals import fieller, mean_interval
 from cli.advise import coefficients, forms, model, text
 from cli.advise.coefficients import Arm, Model
@@ -135,6 +136,7 @@ def test_margins_are_those_of_the_studies() -> None:
     assert model.RATIO_MARGIN == contrasts.RATIO_MARGIN
     assert model.NS_MARGIN / 1e7 == contrasts.DIFFERENCE_MARGIN
     assert model.INTERVAL_BLOCKS == contrasts.INTERVAL_BLOCKS
+    assert 1 + coefficients.NEAR == SLACK, "what is near enough to what was measured"
 
 
 def test_the_break_even_is_where_both_cost_the_same(made: Model) -> None:
